@@ -1,0 +1,54 @@
+"""Running a learner through everything that compiles."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+__all__ = ["exercise"]
+
+
+def exercise(cls: Any) -> None:
+    """Run learners of a class on a few rows of every kind, so that all their kernels are compiled.
+
+    Arrays, also read-only ones; named columns with text, gaps and new values; classes that turn up later;
+    rows one by one; weights; a restored checkpoint; a limit on memory, where there is one.
+
+    Parameters
+    ----------
+    cls : type
+        A learner that can be made without arguments.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.random((400, 3))
+    y = (X[:, 0] > 0.5).astype(np.int64)
+    X[::7, 1] = np.nan
+    X.setflags(write=False)
+    parameters = inspect.signature(cls).parameters
+    quick = {"grace_period": 50} if "grace_period" in parameters else {}
+    variants: list[dict[str, Any]] = [quick]
+    if "max_bytes" in parameters:
+        variants.append({**quick, "max_bytes": 100_000})
+    for variant in variants:
+        learner = cls(**variant)
+        learner.partial_fit(X[:100], y[:100])
+        learner.test_then_train(X[100:300], y[100:300], sample_weight=rng.random(200))
+        learner.test_then_train(np.array(X[300:]), y[300:] + (X[300:, 2] > 0.5))
+        learner.predict(X)
+        again = cls.from_bytes(learner.to_bytes())
+        again.test_then_train(X, y)
+
+        learner = cls(**variant)
+        for i in range(60):
+            row = {"size": float(X[i, 0]), "colour": "red" if y[i] else "blue", "late": None}
+            if i % 5 == 0:
+                row["colour"] = None
+            if i > 40:
+                row["colour"] = f"colour {i}"
+            learner.predict_proba_one(row)
+            learner.learn_one(row, f"class {y[i] + i // 30}")
+        rows = [{"size": float(x), "colour": "red", "late": "text"} for x in X[:100, 0]]
+        learner.test_then_train(rows, [f"class {label}" for label in y[:100]])
+        learner.predict_proba(rows)

@@ -1,0 +1,536 @@
+"""What a learner is.
+
+A learner writes two methods, ``_learn(X, y, w)`` and ``_votes(X)``; this module gives it the public ones: it
+checks and encodes what callers hand over, so that inside everything is an array (X: float64, NaN is missing;
+y: int64 codes; w: float64). Ensembles call their members through the inner methods and never check again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import column_or_1d
+
+from anabranch import checkpoint
+from anabranch._parameters import Constraint, check_parameters
+from anabranch.kernels.checks import EMPTY, to_probabilities
+from anabranch.schema import Codes, Floats, Schema, Vocabulary
+
+__all__ = ["StreamClassifier", "StreamLearner"]
+
+
+def arrays_within(value: Any, seen: set[int] | None = None) -> Iterator[NDArray[Any]]:
+    """Every distinct array that a value or what it is made of owns."""
+    seen = set() if seen is None else seen
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    if isinstance(value, np.ndarray):
+        if value.base is None or not isinstance(value.base, np.ndarray):
+            yield value
+        else:
+            yield from arrays_within(value.base, seen)
+    elif isinstance(value, Mapping):
+        for part in value.values():
+            yield from arrays_within(part, seen)
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from arrays_within(part, seen)
+    elif isinstance(value, StreamLearner):
+        yield from arrays_within(value.__dict__, seen)
+
+
+class StreamLearner(BaseEstimator):  # type: ignore[misc]
+    """Shared by all learners: parameters, columns, state, checkpoints.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of columns met so far.
+    feature_names_in_ : ndarray of str
+        Their names, where they have any.
+    """
+
+    # What each constructor parameter may be.
+    _constraints: ClassVar[Mapping[str, Constraint]] = {}
+
+    _schema: Schema | None = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        checkpoint.register(cls)
+
+    # ------------------------------------------------------------------------------------ state
+
+    def _begin(self) -> None:
+        """Set up the state before the first row; ``get_params()`` has been checked. Overridden by learners."""
+
+    def _reset(self) -> None:
+        """Forget everything learned."""
+        parameters = self.get_params(deep=False)
+        for name in [name for name in self.__dict__ if name not in parameters]:
+            del self.__dict__[name]
+
+    def _start(self) -> None:
+        """Check the parameters and set the state up, the first time anything is learned."""
+        check_parameters(self._constraints, self.get_params(deep=False))
+        self._schema = Schema(getattr(self, "nominal_features", None) or ())
+        self._begin()
+
+    @property
+    def n_features_in_(self) -> int:
+        if self._schema is None:
+            raise AttributeError(f"{type(self).__name__} has not met any column yet.")
+        return self._schema.width or len(self._schema)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        if self._schema is None or not self._schema.named:
+            raise AttributeError(f"{type(self).__name__} has not met any named column yet.")
+        return np.array(self._schema.names, dtype=object)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of state: all arrays, and the names and values met (closely estimated)."""
+        return sum(array.nbytes for array in arrays_within(self.__dict__)) + self._names_nbytes()
+
+    def _names_nbytes(self) -> int:
+        return self._schema.nbytes if self._schema is not None else 0
+
+    # ------------------------------------------------------------------------------------ checkpoints
+
+    def save(self, path: str | Path) -> None:
+        """Write the learner to a file: plain arrays and JSON, atomically (see :mod:`anabranch.checkpoint`).
+
+        Parameters
+        ----------
+        path : str or Path
+            Replaced if it is there, and only once the new file is safely on disk.
+
+        Raises
+        ------
+        CheckpointError
+            If the state holds what cannot be saved.
+        OSError
+            If the file cannot be written; an earlier one is left as it was.
+        """
+        checkpoint.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a learner from a file that :meth:`save` wrote; nothing in the file is ever executed.
+
+        Raises
+        ------
+        CheckpointError
+            If the file is cut off, altered, foreign, of a newer format, or holds another kind of learner.
+        """
+        return cls._of_this_kind(checkpoint.load(path))
+
+    def to_bytes(self) -> bytes:
+        """What :meth:`save` would write, in memory."""
+        return checkpoint.to_bytes(self)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Read a learner from what :meth:`to_bytes` gave."""
+        return cls._of_this_kind(checkpoint.from_bytes(data))
+
+    @classmethod
+    def _of_this_kind(cls, learner: Any) -> Self:
+        if not isinstance(learner, cls):
+            raise checkpoint.CheckpointError(
+                f"The checkpoint holds a {type(learner).__name__}, not a {cls.__name__}: "
+                f"load it with {type(learner).__name__}.load."
+            )
+        return learner
+
+    def __checkpoint__(self) -> dict[str, Any]:
+        return dict(self.__dict__)
+
+    def __restore__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    # ------------------------------------------------------------------------------------ input
+
+    def _columns(self) -> Schema:
+        if self._schema is None:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' or 'partial_fit' with "
+                "appropriate arguments before using this estimator."
+            )
+        return self._schema
+
+    def _encode_weights(self, sample_weight: ArrayLike | None, n: int) -> Floats:
+        if sample_weight is None:
+            return np.ones(n)
+        w = np.asarray(sample_weight)
+        if w.ndim == 0 and w.dtype.kind in "biuf":
+            w = np.full(n, w)
+        if w.dtype.kind not in "biuf":
+            raise ValueError(f"sample_weight must hold numbers, got an array of {w.dtype}.")
+        w = np.ascontiguousarray(w, np.float64)
+        if w.ndim != 1:
+            raise ValueError("Sample weights must be 1D array or scalar")
+        if w.shape != (n,):
+            raise ValueError(f"sample_weight.shape == {w.shape}, expected {(n,)}!")
+        wrong = np.flatnonzero(~((w >= 0) & (w <= 1e100)))
+        if wrong.size:
+            raise ValueError(
+                f"sample_weight[{wrong[0]}] is {w[wrong[0]]:g}: weights must be finite and not negative."
+            )
+        return w
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._schema is not None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+
+class StreamClassifier(ClassifierMixin, StreamLearner):  # type: ignore[misc]
+    """Base of all classifiers.
+
+    A subclass writes
+
+    - ``_learn(X, y, w)``: learn a chunk's rows in order;
+    - ``_votes(X)``: an array (n, k) of votes, none negative, for the classes 0..k-1 met so far;
+    - ``_begin()``, if it has state to set up;
+    - ``_test_then_train(X, y, w)`` and ``_train_then_test(X, y, w)``, where a fused loop beats the row-by-row
+      ones here: each row's votes just before, and just after, it was learned.
+
+    There, X may gain columns from one call to the next, and y new codes; ``self._schema.nominal`` says which
+    columns hold codes of nominal values, ``self._n_classes`` how many columns votes will need at most, and
+    ``self._n_announced`` how many classes were known before the first row.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Announced classes sorted, later ones after them in the order in which they turned up.
+    """
+
+    _labels: Vocabulary | None = None
+    _n_announced: int = 0
+    _n_classes: int = 0
+
+    # ------------------------------------------------------------------------------------ hooks
+
+    def _learn(self, X: Floats, y: Codes, w: Floats) -> None:
+        raise NotImplementedError
+
+    def _votes(self, X: Floats) -> Floats:
+        raise NotImplementedError
+
+    def _test_then_train(self, X: Floats, y: Codes, w: Floats) -> Floats:
+        votes = np.zeros((len(X), self._n_classes))
+        for i in range(len(X)):
+            row = self._votes(X[i : i + 1])
+            votes[i, : row.shape[1]] = row[0]
+            self._learn(X[i : i + 1], y[i : i + 1], w[i : i + 1])
+        return votes
+
+    def _train_then_test(self, X: Floats, y: Codes, w: Floats) -> Floats:
+        votes = np.zeros((len(X), self._n_classes))
+        for i in range(len(X)):
+            self._learn(X[i : i + 1], y[i : i + 1], w[i : i + 1])
+            row = self._votes(X[i : i + 1])
+            votes[i, : row.shape[1]] = row[0]
+        return votes
+
+    # ------------------------------------------------------------------------------------ learning
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        if self._labels is None:
+            raise AttributeError(f"{type(self).__name__} has not met any class yet.")
+        return self._labels.as_array()
+
+    @property
+    def n_classes_(self) -> int:
+        if self._labels is None:
+            raise AttributeError(f"{type(self).__name__} has not met any class yet.")
+        return len(self._labels)
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Forget everything, then learn the rows in order.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or data frame
+            NaN is missing.
+        y : array-like of shape (n,)
+            Labels of any hashable kind.
+        sample_weight : array-like of shape (n,), optional
+            Weights, not negative; 1 each by default.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError, TypeError
+            If parameters or rows are unfit; the learner then is as it was.
+        """
+        fresh = type(self)(**self.get_params(deep=False))
+        fresh._learn_chunk(X, y, fresh._distinct(y), sample_weight, votes=False)
+        self._reset()
+        parameters = self.get_params(deep=False)
+        self.__dict__.update({k: v for k, v in fresh.__dict__.items() if k not in parameters})
+        return self
+
+    def _distinct(self, y: Any) -> list[Any]:
+        """Labels in sorted order, or as they come if they cannot be sorted."""
+        values = Vocabulary().encode(self._label_array(y))[1].values
+        try:
+            return sorted(values)
+        except TypeError:
+            return values
+
+    def partial_fit(
+        self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn a chunk of rows, in order.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or data frame
+            NaN is missing. Columns of data frames are matched by name: new ones are added, absent ones missing.
+        y : array-like of shape (n,)
+            Labels of any hashable kind.
+        classes : array-like, optional
+            Classes to expect. They may also simply turn up; then those met first come first in ``classes_``.
+        sample_weight : array-like of shape (n,), optional
+            Weights, not negative; 1 each by default. A row of weight 0 teaches nothing.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError, TypeError
+            If parameters or rows are unfit; the learner then is as it was.
+        """
+        self._learn_chunk(X, y, classes, sample_weight, votes=False)
+        return self
+
+    def announce(self, classes: ArrayLike) -> Self:
+        """Make classes known without any row, as ``classes`` of :meth:`partial_fit` does.
+
+        Parameters
+        ----------
+        classes : array-like
+            Labels to expect. Those not known yet are added, in sorted order.
+
+        Returns
+        -------
+        self
+        """
+        labels = self._announce(self._labels if self._labels is not None else Vocabulary(), classes)
+        if self._schema is None:
+            check_parameters(self._constraints, self.get_params(deep=False))
+            self._start()
+        self._labels = labels
+        self._n_announced = self._n_classes = len(labels)
+        return self
+
+    def test_then_train(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Floats:
+        """Predict each row just before learning it.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`partial_fit`.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_classes)
+            Each row's class probabilities, in the order of ``classes_`` as it is *after* the call; a class that
+            turned up later than the row has probability 0. A row met before any class was known is all zero.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If parameters or rows are unfit; the learner then is as it was.
+        """
+        votes = self._learn_chunk(X, y, None, sample_weight, votes=True)
+        assert votes is not None
+        return votes
+
+    def _learn_chunk(
+        self, X: Any, y: Any, classes: ArrayLike | None, sample_weight: ArrayLike | None, votes: bool
+    ) -> Floats | None:
+        """Check everything, and only then change anything."""
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
+            )
+        if self._schema is None:
+            check_parameters(self._constraints, self.get_params(deep=False))
+            schema: Schema = Schema(getattr(self, "nominal_features", None) or ())
+        else:
+            schema = self._schema
+        labels = self._labels if self._labels is not None else Vocabulary()
+        announced = self._n_announced
+        if classes is not None:
+            labels = self._announce(labels, classes)
+            announced = max(announced, len(labels))
+        known = len(labels)
+        rows, schema = schema.encode(X, estimator=type(self).__name__)
+        targets = self._label_array(y)
+        if len(targets) != len(rows):
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: [{len(rows)}, {len(targets)}]"
+            )
+        weights = self._encode_weights(sample_weight, len(rows))
+        codes, labels = labels.encode(targets)
+        if codes.min() < 0:
+            raise ValueError(f"Input y contains NaN or None (row {int(codes.argmin())}): every row needs a label.")
+        if self._schema is None:
+            self._check_room(len(schema), len(labels))
+            self._start()
+        self._schema, self._labels, self._n_announced = schema, labels, announced
+        self._n_classes = len(labels)
+        if not votes:
+            self._learn(rows, codes, weights)
+            return None
+        result = self._padded(self._test_then_train(rows, codes, weights))
+        to_probabilities(result, codes, known)
+        return result
+
+    def _check_room(self, n_features: int, n_classes: int) -> None:
+        """Raise ValueError if the learner cannot work within its own limits on so many columns. Before the start."""
+
+    def _announce(self, labels: Vocabulary, classes: ArrayLike) -> Vocabulary:
+        new = self._distinct(classes)
+        if len(labels) == 0:
+            return Vocabulary(new)
+        return Vocabulary([*labels.values, *(label for label in new if label not in labels.index)])
+
+    def _label_array(self, y: Any) -> NDArray[Any]:
+        """Labels as a one-dimensional array of numbers, booleans or objects."""
+        if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biu":
+            return y
+        if not isinstance(y, np.ndarray):
+            values = y.to_list() if hasattr(y, "to_list") else y.tolist() if hasattr(y, "tolist") else y
+            if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+                raise ValueError(f"y should be a 1d array, got {values!r} instead.")
+            values = list(values)
+            if values and not any(isinstance(v, (list, np.ndarray)) for v in values):
+                y = np.empty(len(values), object)
+                y[:] = values
+                kinds = {type(v) for v in values}
+                if kinds <= {float, np.float64, np.float32}:
+                    y = y.astype(np.float64)
+            else:
+                y = np.asarray(values)
+        y = column_or_1d(y, warn=True)
+        if y.dtype.kind == "c":
+            raise ValueError("Complex data not supported: y must be labels.")
+        if y.dtype.kind == "f":
+            if not np.isfinite(y).all():
+                raise ValueError("Input y contains NaN or infinity: every row needs a label.")
+            if (y != np.floor(y)).any():
+                raise ValueError(
+                    "Unknown label type: continuous. A classifier needs classes; turn the numbers into bins, or into "
+                    "text, if each really is a class."
+                )
+        return y
+
+    # ------------------------------------------------------------------------------------ predicting
+
+    def _padded(self, votes: Floats) -> Floats:
+        """Votes with a column for every known class."""
+        if votes.shape[1] == self._n_classes:
+            return votes
+        wide = np.zeros((len(votes), self._n_classes))
+        wide[:, : votes.shape[1]] = votes
+        return wide
+
+    def _probabilities(self, rows: Floats) -> Floats:
+        votes = self._padded(self._votes(rows))
+        to_probabilities(votes, EMPTY, self._n_classes)
+        return votes
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Class probabilities of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or data frame
+            New columns are passed over, absent ones are missing.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_classes)
+            In the order of ``classes_``; uniform where the learner has nothing to go by.
+        """
+        return self._probabilities(self._columns().encode(X, grow=False, estimator=type(self).__name__)[0])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Most probable class of each row; the first of ``classes_`` among equals.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or data frame
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]  # type: ignore[no-any-return]
+
+    # ------------------------------------------------------------------------------------ row by row
+
+    def learn_one(self, x: Mapping[str, Any], y: Any, w: float = 1.0) -> None:
+        """Learn one row.
+
+        Parameters
+        ----------
+        x : dict
+            Column names and values; None or NaN is missing, as is a name left out.
+        y : hashable
+            Its label.
+        w : float, default=1.0
+            Its weight, not negative.
+        """
+        schema, labels = self._schema, self._labels
+        code = labels.index.get(y) if labels is not None and y.__hash__ is not None else None
+        if schema is None or code is None or not 0.0 <= w <= 1e100 or not schema.named:
+            target = np.empty(1, object)
+            target[0] = y
+            if isinstance(y, float):
+                target = target.astype(np.float64)
+            self._learn_chunk([x], target, None, [w], votes=False)
+            return
+        row, self._schema = schema.encode_one(x)
+        self._learn(row, np.array([code]), np.array([w], np.float64))
+
+    def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
+        """Class probabilities of one row, as a dict from label to probability; empty if no class is known."""
+        if self._schema is None or self._labels is None:
+            return {}
+        row, _ = self._schema.encode_one(x, grow=False)
+        return dict(zip(self._labels.values, self._probabilities(row)[0].tolist(), strict=True))
+
+    def predict_one(self, x: Mapping[str, Any]) -> Any:
+        """Most probable class of one row, or None if no class is known."""
+        if self._schema is None or self._labels is None:
+            return None
+        row, _ = self._schema.encode_one(x, grow=False)
+        return self._labels.values[int(self._probabilities(row)[0].argmax())]
+
+    def _names_nbytes(self) -> int:
+        return super()._names_nbytes() + (self._labels.nbytes if self._labels is not None else 0)

@@ -1,0 +1,742 @@
+"""The command ``anabranch``.
+
+Everything heavy is imported where it is used, so that ``anabranch --help`` starts at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from anabranch.evaluation import Run
+
+__all__ = ["app", "main"]
+
+_ENDLESS_ROWS = 100_000
+_WIDE = 10_000  # columns in a pipe or a file: a line each, for other programs to cut
+
+_EXAMPLES = """[bold]Examples[/bold]
+
+anabranch run electricity
+
+anabranch run electricity "HoeffdingTree(grace_period=100)" --plot curve.png
+
+anabranch run "RandomRBF(n_classes=5)" --max-rows 1000000 --seed 7
+
+anabranch run rows.csv --target label -m kappa -m auc --json result.json
+
+anabranch list learners
+"""
+
+_RUN_EXAMPLES = """[bold]Examples[/bold]
+
+anabranch run electricity
+
+anabranch run rows.csv "HoeffdingTree(leaf_prediction='mc')" --target label
+
+anabranch run "SEA(noise=0.1)" --max-rows 50000 --seed 7 --json -
+
+Quote expressions, as shells give parentheses a meaning of their own. 'anabranch list' shows all names.
+"""
+
+
+class _Group(TyperGroup):
+    """The command with its errors: one line each, and an exit code that says what kind of error it was."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the command and exit: 0 is well, 2 bad input, 1 another error, 130 Ctrl-C."""
+        if not standalone_mode:
+            return super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+        try:
+            code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
+            sys.stdout.flush()
+        except BaseException as error:
+            code = _exit_code(error)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _exit_code(error: BaseException) -> int:
+    """Say what went wrong, in one line on standard error, and return the exit code for it."""
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else 1
+    if isinstance(error, BrokenPipeError):
+        # Nobody reads on, which is for the reader to decide. What is still buffered has nowhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
+    if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
+        _complain("interrupted", prefix="")
+        return 130
+    if os.environ.get("ANABRANCH_DEBUG"):
+        import traceback
+
+        traceback.print_exception(error)
+    if callable(getattr(error, "format_message", None)):  # a usage error
+        context = getattr(error, "ctx", None)
+        message = str(error.format_message()).rstrip(".") or "the command is incomplete"  # type: ignore[attr-defined]
+        _complain(f"{message} (see '{context.command_path if context else 'anabranch'} --help')")
+        return 2
+    if isinstance(error, OSError) and error.strerror:
+        name = f"{error.filename}: " if error.filename is not None else ""
+        _complain(f"{name}{error.strerror}")
+        if error.filename is None and _is_standard_output_broken(error):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        named = (FileNotFoundError, FileExistsError, PermissionError, IsADirectoryError, NotADirectoryError)
+        return 2 if isinstance(error, named) else 1
+    if isinstance(error, (ValueError, TypeError, OSError)) or type(error).__module__.startswith("anabranch"):
+        _complain(str(error))
+        return 2
+    what = _clipped(": ".join(filter(None, [type(error).__name__, " ".join(str(error).split())])), 300)
+    _complain(f"{what} (unexpected; set ANABRANCH_DEBUG=1 to see the traceback)")
+    return 1
+
+
+def _is_standard_output_broken(error: OSError) -> bool:
+    import errno
+
+    return error.errno in (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG)
+
+
+def _complain(message: str, prefix: str = "Error: ") -> None:
+    line = " ".join(message.split())
+    with contextlib.suppress(OSError):  # not even that can be written
+        print(f"{prefix}{line}", file=sys.stderr, flush=True)
+
+
+app = typer.Typer(
+    cls=_Group,
+    name="anabranch",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> NoReturn:
+    """Run the command with the process's arguments."""
+    app(prog_name="anabranch")
+    raise SystemExit(0)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from anabranch import __version__
+
+        print(f"anabranch {__version__}")
+        raise typer.Exit
+
+
+@app.callback(epilog=_EXAMPLES)
+def _anabranch(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Learn from data streams that drift, are skewed and change shape."""
+
+
+# ---------------------------------------------------------------------------------------- run
+
+
+@app.command(epilog=_RUN_EXAMPLES)
+def run(
+    stream: Annotated[
+        str,
+        typer.Argument(
+            metavar="STREAM",
+            help="A data set's name, a file's path, or a generator such as 'RandomRBF(n_classes=3)'.",
+            show_default=False,
+        ),
+    ],
+    learner: Annotated[
+        str, typer.Argument(metavar="LEARNER", help="A learner such as 'HoeffdingTree(grace_period=100)'.")
+    ] = "HoeffdingTree",
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric",
+            "-m",
+            metavar="NAME",
+            help="A metric; repeat for several. 'anabranch list metrics' shows all.",
+            show_default=False,
+        ),
+    ] = None,
+    window: Annotated[
+        int,
+        typer.Option(
+            "--window", min=1, metavar="ROWS", help="Rows in the sliding window and between points."
+        ),
+    ] = 1000,
+    chunk_size: Annotated[
+        int, typer.Option("--chunk-size", min=1, metavar="ROWS", help="Rows handed over at a time.")
+    ] = 1000,
+    max_rows: Annotated[
+        int | None,
+        typer.Option(
+            "--max-rows",
+            min=1,
+            metavar="ROWS",
+            help=f"Stop after so many rows. \\[default: all; {_ENDLESS_ROWS:,} of an endless stream]",
+            show_default=False,
+        ),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column of a file to predict. \\[default: the last]", show_default=False
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Seed of the generator and the learner, where the expressions give none themselves.",
+            show_default=False,
+        ),
+    ] = None,
+    json_file: Annotated[
+        str | None,
+        typer.Option("--json", metavar="FILE|-", help="Write everything as JSON.", show_default=False),
+    ] = None,
+    csv_file: Annotated[
+        str | None,
+        typer.Option("--csv", metavar="FILE|-", help="Write the windowed curve as CSV.", show_default=False),
+    ] = None,
+    plot: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Draw the windowed curve (.png, .svg, .pdf).", show_default=False),
+    ] = None,
+    save: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Save the learner, to go on with it later.", show_default=False),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no table.")] = False,
+) -> None:
+    """Run a learner over a stream, testing on each row before learning it."""
+    outputs = {"--json": json_file, "--csv": csv_file, "--plot": plot, "--save": save}
+    _check_outputs(outputs)
+    if plot is not None:
+        _check_plot(plot)
+
+    from anabranch import _expression
+    from anabranch.evaluation import prequential
+    from anabranch.evaluation._scores import chosen
+
+    defaults = {} if seed is None else {"seed": seed, "random_state": seed}
+    selected = chosen(metric or None)
+    model = _expression.learner(learner, defaults)
+    if save is not None and not callable(getattr(model, "save", None)):
+        raise ValueError(f"--save: {type(model).__name__} cannot be saved")
+    rows = _stream(stream, target, defaults, _notice(quiet))
+    endless = max_rows is None and _is_endless(rows)
+    if endless:
+        max_rows = _ENDLESS_ROWS
+
+    with _Progress(str(rows.name), selected, shown=not quiet) as progress:
+        result = prequential(
+            model, rows, selected, window, chunk_size, max_rows, progress.update if progress.shown else None
+        )
+    if save is not None:
+        model.save(save)
+    if plot is not None:
+        result.plot(plot)
+    for path, write in ((json_file, result.to_json), (csv_file, result.to_csv)):
+        if path == "-":
+            sys.stdout.write(write())
+        elif path is not None:
+            write(path)
+    if not quiet and "-" not in (json_file, csv_file):
+        _report(result, endless, {option: path for option, path in outputs.items() if path is not None})
+    sys.stdout.flush()
+    if result.interrupted:
+        _complain(f"interrupted after {result.rows:,} rows", prefix="")
+        raise typer.Exit(130)
+
+
+def _check_outputs(outputs: dict[str, str | None]) -> None:
+    """Refuse, before a long run, what could not be written after it."""
+    seen: dict[Path | str, str] = {}
+    for option, name in outputs.items():
+        if name is None:
+            continue
+        if not name:
+            raise ValueError(f"{option} needs the name of a file")
+        if name == "-":
+            if option not in ("--json", "--csv"):
+                raise ValueError(f"{option} cannot be written to standard output: name a file")
+            place: Path | str = name
+        else:
+            path = Path(name)
+            place = path.resolve()
+            if path.is_dir():
+                raise ValueError(f"{option}: {name} is a folder, not a file")
+            if not place.parent.is_dir():
+                raise ValueError(f"{option}: there is no folder {place.parent}")
+            if not os.access(place.parent if not path.exists() or path.is_file() else place, os.W_OK):
+                raise ValueError(f"{option}: {name} cannot be written there")
+        if place in seen:
+            raise ValueError(f"{seen[place]} and {option} name the same file, {name}")
+        seen[place] = option
+
+
+def _check_plot(name: str) -> None:
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    kinds = FigureCanvasBase.get_supported_filetypes()
+    if Path(name).suffix.lower().removeprefix(".") not in kinds:
+        raise ValueError(
+            f"--plot: {name} must end in one of {', '.join(f'.{kind}' for kind in sorted(kinds))}"
+        )
+
+
+def _stream(text: str, target: str | None, defaults: dict[str, Any], notice: Callable[[str], None]) -> Any:
+    """Make the stream that a data set's name, a path or an expression stands for."""
+    from anabranch import _expression, datasets
+    from anabranch.stream import GENERATORS, FileStream
+
+    path = Path(text)
+    is_file = len(text) < 4096 and os.path.exists(text)
+    if text in datasets.names():
+        if target is not None:
+            raise ValueError(f"--target is for files: the target of the data set {text} is fixed")
+        return datasets.load(text, progress=notice)
+    if is_file and text not in GENERATORS:
+        return FileStream(path, target)
+    if _expression.is_call(text) or text in GENERATORS:
+        if target is not None:
+            raise ValueError("--target is for files: a generator has its own")
+        return _expression.stream(text, defaults)
+    if path.suffix or "/" in text or os.sep in text:
+        raise FileNotFoundError(f"there is no file {text}")
+    known = [*datasets.names(), *GENERATORS]
+    raise ValueError(
+        f"there is no data set, file or generator {text!r}.{_expression.suggestion(text, known)} "
+        f"Data sets: {', '.join(datasets.names())}. Generators: {', '.join(GENERATORS)}"
+    )
+
+
+def _is_endless(stream: Any) -> bool:
+    from anabranch.stream import Generator
+
+    return stream.n_rows is None and isinstance(stream, Generator)
+
+
+def _notice(quiet: bool) -> Callable[[str], None]:
+    """Say something on standard error, unless asked to be quiet."""
+
+    def say(message: str) -> None:
+        if not quiet:
+            print(message, file=sys.stderr, flush=True)
+
+    return say
+
+
+class _Progress:
+    """A bar with current figures on standard error, if that is a terminal.
+
+    Parameters
+    ----------
+    name : str
+        The stream's name.
+    metrics : list of Metric
+        Their labels; the first ones that fit are shown.
+    shown : bool
+        Whether to show anything at all.
+    """
+
+    def __init__(self, name: str, metrics: Sequence[Any], shown: bool) -> None:
+        self.shown = shown and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        if not self.shown:
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+        console = Console(stderr=True)
+        room = console.width - 56
+        self._metrics = list(metrics)[: max(1, min(3, room // 22))]
+        self._bar = Progress(
+            SpinnerColumn(),
+            TextColumn(_clipped(name, 24), markup=False, style="bold"),
+            BarColumn(bar_width=None),
+            TextColumn("{task.fields[rows]}", markup=False),
+            TextColumn("{task.fields[speed]}", markup=False, style="cyan"),
+            TextColumn("{task.fields[figures]}", markup=False, style="green"),
+            console=console,
+            transient=True,
+            expand=True,
+        )
+
+    def __enter__(self) -> _Progress:
+        if self.shown:
+            self._task = self._bar.add_task("", total=None, rows="", speed="", figures="")
+            self._bar.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self.shown:
+            self._bar.stop()
+
+    def update(self, rows: int, n_rows: int | None, values: dict[str, float]) -> None:
+        """Show where the run is."""
+        from anabranch.evaluation.run import shown
+
+        task = self._bar.tasks[0]
+        of = "" if n_rows is None else f"/{n_rows:,}"
+        speed = rows / task.elapsed if task.elapsed else 0.0
+        figures = "  ".join(f"{m.label.lower()} {shown(m, values[m.name])}" for m in self._metrics)
+        self._bar.update(
+            self._task,
+            completed=rows,
+            total=n_rows,
+            rows=f"{rows:,}{of} rows",
+            speed=f"{speed / 1000:,.0f}k/s" if speed >= 9_999.5 else f"{speed:,.0f}/s",
+            figures=figures,
+        )
+
+
+def _clipped(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."
+
+
+@contextlib.contextmanager
+def _console() -> Iterator[Console]:
+    """Where tables go: the terminal, or else standard output as plain text."""
+    from rich.console import Console
+
+    if sys.stdout.isatty():
+        yield Console(highlight=False)
+        return
+    text = io.StringIO()
+    yield Console(
+        file=text, highlight=False, width=_WIDE, no_color=True, color_system=None, force_terminal=False
+    )
+    # Cells are padded, the last ones too, which only a terminal hides.
+    sys.stdout.write("".join(line.rstrip() + "\n" for line in text.getvalue().splitlines()))
+
+
+def _table(*columns: tuple[str, Literal["left", "right"]]) -> Table:
+    """Table of columns given by heading and justification; plain text outside a terminal."""
+    from rich import box
+    from rich.table import Table
+
+    plain = not sys.stdout.isatty()
+    table = Table(
+        box=None if plain else box.SIMPLE_HEAD,
+        header_style="bold",
+        pad_edge=not plain,
+        padding=(0, 2, 0, 0) if plain else (0, 1),
+    )
+    for heading, justify in columns:
+        table.add_column(
+            heading,
+            justify=justify,
+            no_wrap=justify == "right" or heading == "Name",
+            overflow="fold",
+        )
+    return table
+
+
+def _report(result: Run, endless: bool, outputs: dict[str, str]) -> None:
+    """Print the closing table and what there is to know about the run."""
+    from rich.panel import Panel
+    from rich.table import Table
+    from rich.text import Text
+
+    from anabranch.evaluation.run import quantity, shown, size
+
+    in_terminal = sys.stdout.isatty()
+    title = Text.assemble((result.learner_name, "bold"), " on ", (result.stream_name, "bold"))
+    table = _table(
+        ("Metric", "left"),
+        ("All rows", "right"),
+        (f"Last {min(result.settings['window'], max(result.rows, 1)):,}", "right"),
+    )
+    last = result.last
+    for metric in result.shown:
+        table.add_row(
+            metric.label,
+            Text(shown(metric, result.metrics[metric.name]), style="bold green"),
+            shown(metric, last[metric.name]),
+        )
+
+    rows = f"{result.rows:,}"
+    if result.interrupted:
+        rows += ", interrupted"
+    elif endless:
+        rows += " of an endless stream (--max-rows for more)"
+    facts = [("Rows", rows)]
+    learner = result.learner
+    if hasattr(learner, "n_features_in_"):
+        facts.append(("Features", f"{learner.n_features_in_:,}"))
+    if hasattr(learner, "classes_"):
+        facts.append(("Classes", _few([str(label) for label in learner.classes_])))
+    shape = [
+        f"{getattr(learner, attribute):,} {word}"
+        for attribute, word in (("n_leaves_", "leaves"), ("n_nodes_", "nodes"))
+        if hasattr(learner, attribute)
+    ]
+    if hasattr(learner, "depth_"):
+        shape.append(f"depth {learner.depth_}")
+    if shape:
+        facts.append(("Tree", ", ".join(shape)))
+    own = result.rows / result.learn_seconds if result.learn_seconds > 0 else float("nan")
+    facts.append(
+        (
+            "Speed",
+            f"{quantity(result.rows_per_second)} rows/s (the learner alone: {quantity(own)}), "
+            f"{_duration(result.seconds)}",
+        )
+    )
+    if result.nbytes is not None:
+        peak = (
+            ""
+            if result.peak_nbytes in (None, result.nbytes)
+            else f" (at most {size(result.peak_nbytes or 0)})"
+        )
+        facts.append(("Memory", size(result.nbytes) + peak))
+    facts += [(option.removeprefix("--").capitalize(), path) for option, path in outputs.items()]
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="cyan", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in facts:
+        grid.add_row(name, Text(value))
+    with _console() as console:
+        if in_terminal:
+            console.print()
+            console.print(Text(" ") + title)
+            console.print(table)
+            console.print(Panel(grid, expand=False, border_style="bright_black", padding=(0, 1)))
+        else:
+            for part in (title, "", table, "", grid):
+                console.print(part)
+
+
+def _few(labels: list[str], most: int = 8) -> str:
+    """Tell the number of labels, and the labels as far as they fit.
+
+    >>> _few(["0", "1"]), _few([str(i) for i in range(20)], most=3)
+    ('2 (0, 1)', '20 (0, 1, 2, ...)')
+    """
+    listed = ", ".join(_clipped(label, 20) for label in labels[:most]) + (
+        ", ..." if len(labels) > most else ""
+    )
+    return f"{len(labels):,} ({listed})"
+
+
+def _duration(seconds: float) -> str:
+    """Write a time as people say it.
+
+    >>> _duration(0.0123), _duration(4.2), _duration(75), _duration(7500)
+    ('0.01 s', '4.2 s', '1 min 15 s', '2 h 5 min')
+    """
+    if seconds < 1:
+        return f"{seconds:.2f} s"
+    if seconds < 60:
+        return f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+# ---------------------------------------------------------------------------------------- list
+
+
+@app.command("list")
+def list_(
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="WHAT",
+            help="datasets, generators, learners or metrics; everything if left out.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List data sets, generators, learners and metrics by the names that 'run' knows them by."""
+    if what is not None and what not in _LISTS:
+        from anabranch._expression import suggestion
+
+        raise ValueError(f"cannot list {what!r}.{suggestion(what, _LISTS)} There are: {', '.join(_LISTS)}")
+    found = {kind: make() for kind, make in _LISTS.items() if what in (None, kind)}
+    if as_json:
+        print(json.dumps(found if what is None else found[what], indent=2, ensure_ascii=False))
+        return
+    with _console() as console:
+        for kind, entries in found.items():
+            if what is None:
+                console.print(f"[bold]{kind.capitalize() if kind != 'datasets' else 'Data sets'}[/bold]")
+            if kind == "datasets":
+                table = _table(
+                    ("Name", "left"),
+                    ("Rows", "right"),
+                    ("Features", "right"),
+                    ("Classes", "right"),
+                    ("", "left"),
+                )
+                for entry in entries:
+                    table.add_row(
+                        entry["name"],
+                        f"{entry['rows']:,}",
+                        f"{entry['features']:,}",
+                        str(len(entry["classes"])),
+                        entry["summary"],
+                    )
+            else:
+                table = _table(("Name", "left"), ("", "left"))
+                for entry in entries:
+                    table.add_row(entry["name"], entry["summary"])
+            console.print(table)
+            if what is None:
+                console.print()
+
+
+def _first_sentence(text: str | None) -> str:
+    r"""Return the first paragraph of a docstring on one line, without its markup.
+
+    >>> _first_sentence("Rows of ``X``,\n    as in [1]_.\n\n    More.")
+    'Rows of X, as in.'
+    """
+    import re
+
+    paragraph = " ".join((text or "").strip().split("\n\n")[0].split())
+    paragraph = re.sub(r"\s*\[\d+\]_", "", paragraph)
+    return re.sub(r":\w+:`~?([^`]*)`", r"\1", paragraph).replace("``", "").replace("`", "")
+
+
+def _listed_datasets() -> list[dict[str, Any]]:
+    from anabranch import datasets
+
+    return [
+        {
+            "name": known.name,
+            "rows": known.n_rows,
+            "features": known.n_features,
+            "classes": known.classes,
+            "summary": known.description,
+            "source": known.source,
+        }
+        for known in map(datasets.info, datasets.names())
+    ]
+
+
+def _parameters(cls: type) -> dict[str, Any]:
+    """Return the parameters of a class with their defaults, as JSON knows them."""
+    import inspect
+
+    from anabranch.evaluation.run import plain
+
+    return {
+        name: None if p.default is p.empty else plain(p.default)
+        for name, p in inspect.signature(cls).parameters.items()
+        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    }
+
+
+def _listed_generators() -> list[dict[str, Any]]:
+    from anabranch.stream import GENERATORS
+
+    return [
+        {"name": name, "summary": _first_sentence(cls.__doc__), "parameters": _parameters(cls)}
+        for name, cls in GENERATORS.items()
+    ]
+
+
+def _listed_learners() -> list[dict[str, Any]]:
+    from anabranch import _expression
+
+    names = _expression.learner_names()
+    return [
+        {
+            # The short name of two classes stands for the classifier.
+            "name": short if names[short := _expression.short_name(cls)] is cls else cls.__name__,
+            "class": f"{cls.__module__}.{cls.__name__}",
+            "summary": _first_sentence(cls.__doc__),
+            "parameters": _parameters(cls),
+        }
+        for cls in _expression.learners()
+    ]
+
+
+def _listed_metrics() -> list[dict[str, Any]]:
+    from anabranch.metrics import METRICS
+
+    return [
+        {
+            "name": name,
+            "label": cls.label,
+            "greater_is_better": cls.greater_is_better,
+            "percent": cls.percent,
+            "summary": _first_sentence(cls.__doc__),
+        }
+        for name, cls in METRICS.items()
+    ]
+
+
+_LISTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
+    "datasets": _listed_datasets,
+    "generators": _listed_generators,
+    "learners": _listed_learners,
+    "metrics": _listed_metrics,
+}
+
+
+# ---------------------------------------------------------------------------------------- warmup
+
+
+@app.command()
+def warmup() -> None:
+    """Compile everything once, so that later starts are quick; for images and fresh installations."""
+    import time
+
+    from anabranch import _expression
+    from anabranch._warmup import exercise
+    from anabranch.kernels import cache_folder, compilations
+
+    in_terminal = sys.stderr.isatty()
+    start = time.perf_counter()
+    classes = _expression.learners()
+    for number, cls in enumerate(classes, 1):
+        line = f"[{number}/{len(classes)}] {cls.__name__}"
+        print(
+            f"\r\x1b[2K{line}" if in_terminal else line,
+            end="" if in_terminal else "\n",
+            file=sys.stderr,
+            flush=True,
+        )
+        exercise(cls)
+    if in_terminal:
+        print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
+    n = compilations()
+    what = f"{n} kernel{'' if n == 1 else 's'} compiled" if n else "nothing left to compile"
+    print(f"{what}, {len(classes)} learners exercised in {_duration(time.perf_counter() - start)}")
+    folder = cache_folder()
+    print(
+        f"cache: {folder}" if folder else "no folder can be written: every process has to compile for itself"
+    )

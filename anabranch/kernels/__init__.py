@@ -1,0 +1,180 @@
+"""Compiled loops over arrays: the only place that imports numba.
+
+Every compiled function of the library carries the one decorator, :func:`kernel`. It adds to numba's own disk
+cache what that lacks:
+
+* **No stale hits.** Numba notices a change in a function's own file, not in the files of the functions it
+  calls. Here the cache lies in a folder named after a hash of *all* source files beside the function (and of
+  all the library's kernels), so a change anywhere among them means a new, empty folder.
+* **A place that can be written.** Beside the sources, or, in an installation that may only be read, the
+  user's cache folder; what such an installation brought along compiled is copied there, so an image that ran
+  ``anabranch warmup`` when it was built starts warm for every user. ``NUMBA_CACHE_DIR`` overrides both.
+* **A word at the first compile.** In a terminal, standard error says why the first call takes seconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+import numba
+from numba.core import event
+
+__all__ = ["cache_folder", "compilations", "kernel"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_HERE = Path(__file__).resolve().parent
+_ours: set[str] = set()  # modules that hold kernels, to tell our compilations from other people's
+
+
+def user_cache() -> Path:
+    """Folder for what the library may recompute or fetch again, per user.
+
+    ``ANABRANCH_CACHE`` if set, else the platform's usual place.
+    """
+    if chosen := os.environ.get("ANABRANCH_CACHE"):
+        return Path(chosen)
+    home = Path.home()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "anabranch"
+    if sys.platform == "darwin":
+        return home / "Library" / "Caches" / "anabranch"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "anabranch"
+
+
+@cache
+def _hash(*folders: Path) -> str:
+    """Hash of every Python source in the folders, and of the numba that compiles them."""
+    digest = hashlib.sha256(numba.__version__.encode())
+    for folder in folders:
+        for path in sorted(folder.glob("*.py")):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        return False
+    return True
+
+
+@cache
+def cache_folder(sources: Path = _HERE) -> Path | None:
+    """Where the compiled form of the kernels in the folder ``sources`` is kept.
+
+    Returns
+    -------
+    pathlib.Path or None
+        None where no folder can be written: then every process compiles for itself.
+    """
+    key = _hash(sources, _HERE) if sources != _HERE else _hash(_HERE)
+    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
+        candidates = [Path(chosen) / key]
+    else:
+        beside = sources / "__pycache__" / f"kernels-{key}"
+        candidates = [beside, user_cache() / "kernels" / key]
+        if beside.is_dir() and not _writable(beside) and not candidates[1].exists():
+            try:
+                shutil.copytree(beside, candidates[1])
+            except OSError:  # as good as nothing there: it will be compiled
+                shutil.rmtree(candidates[1], ignore_errors=True)
+    return next((folder for folder in candidates if _writable(folder)), None)
+
+
+@overload
+def kernel(function: F) -> F: ...
+
+
+@overload
+def kernel(*, inline: bool) -> Callable[[F], F]: ...
+
+
+def kernel(function: F | None = None, *, inline: bool | None = None) -> F | Callable[[F], F]:
+    """Compile a function on arrays with numba, cached on disk, free of the interpreter lock.
+
+    Use it for functions of your own too: keep those that call each other in one folder, and a change in any of
+    them is never overlooked.
+
+    Parameters
+    ----------
+    function : callable
+        A function numba can compile in nopython mode. Division by zero gives infinity or NaN, as in NumPy.
+    inline : bool, optional
+        Given (``@kernel(inline=True)`` or ``@kernel(inline=False)``), the function is a mere part of other kernels
+        and allocates no array: then arrays need not be counted on every call, which otherwise costs more than most
+        parts do themselves. True makes it melt into its callers, for the few parts that every row passes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from anabranch.kernels import kernel
+    >>> @kernel
+    ... def total(values):
+    ...     result = 0.0
+    ...     for value in values:
+    ...         result += value
+    ...     return result
+    >>> total(np.array([1.0, 2.0, 3.5]))
+    6.5
+    """
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": True}
+    if inline is not None:
+        options |= {"_nrt": False, "forceinline": inline}
+    if function is None:
+        return lambda function: _compiled(function, options)
+    return _compiled(function, options)
+
+
+def _compiled(function: F, options: dict[str, Any]) -> F:
+    _ours.add(function.__module__)
+    source = Path(function.__code__.co_filename)
+    folder = cache_folder(source.resolve().parent) if source.is_file() else None
+    if folder is None:
+        return numba.njit(function, **options)  # type: ignore[no-any-return]
+    saved = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(folder)
+    try:
+        return numba.njit(function, cache=True, **options)  # type: ignore[no-any-return]
+    finally:
+        numba.config.CACHE_DIR = saved
+
+
+class _CompileListener(event.Listener):
+    """Counts the compilations of our kernels, and announces the first one in a terminal."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def on_start(self, event: Any) -> None:
+        if event.data["dispatcher"].py_func.__module__ not in _ours:
+            return
+        if self.count == 0 and sys.stderr.isatty():
+            print(
+                "anabranch: compiling for this machine; this happens once and takes some seconds "
+                "('anabranch warmup' does all of it ahead)",
+                file=sys.stderr,
+            )
+        self.count += 1
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+_listener = _CompileListener()
+event.register("numba:compile", _listener)
+
+
+def compilations() -> int:
+    """Count how many kernels this process has compiled, rather than found in the cache."""
+    return _listener.count

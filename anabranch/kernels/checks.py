@@ -1,0 +1,65 @@
+"""What happens to every chunk at the boundary: is it finite, do probabilities sum to one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from anabranch.kernels import kernel
+
+# Squares of differences, summed over any stream, must stay finite; 1e100 leaves room for 1e100 rows.
+LARGEST = 1e100
+
+
+@kernel
+def first_bad(X):
+    """Find the first value that is infinite or beyond 1e100 in size: its flat index, or -1. NaN is fine."""
+    flat = X.ravel()
+    n = flat.size
+    block = 256
+    for start in range(0, n, block):
+        stop = min(start + block, n)
+        bad = 0
+        for i in range(start, stop):  # no early exit: this loop vectorises
+            bad += abs(flat[i]) > LARGEST
+        if bad:
+            for i in range(start, stop):
+                if abs(flat[i]) > LARGEST:
+                    return i
+    return -1
+
+
+@kernel
+def to_probabilities(votes, y, known):
+    """Scale each row of votes to sum 1, in place.
+
+    A row without votes becomes uniform over the classes known when it was met: ``known`` at the start, and any
+    class among ``y[:i]``. Where none is known it stays zero. Pass an empty ``y`` if no labels come in between.
+    """
+    n, k = votes.shape
+    for i in range(n):
+        if i > 0 and y.size > 0 and y[i - 1] >= known:
+            known = y[i - 1] + 1
+        total = 0.0
+        for c in range(k):
+            total += votes[i, c]
+        if total > 0.0:
+            if total != 1.0:
+                for c in range(k):
+                    votes[i, c] /= total
+        else:
+            for c in range(k):
+                votes[i, c] = 1.0 / known if c < known else 0.0
+
+
+@kernel
+def look_up(values, low, table, out):
+    """Translate integers through a table that starts at ``low``; returns the first row that has no entry, or -1."""
+    for i in range(values.size):
+        j = values[i] - low
+        if j < 0 or j >= table.size or table[j] < 0:
+            return i
+        out[i] = table[j]
+    return -1
+
+
+EMPTY = np.empty(0, np.int64)

@@ -1,0 +1,1096 @@
+"""The Hoeffding tree's loops: routing, leaf statistics, naive Bayes, split decisions, memory.
+
+A tree is a few arrays (:class:`Tree`). Nodes are rows of ``node_ints`` and ``node_floats``; a leaf that learns
+owns, for each class it has met, one *statistics row* of ``moments`` and ``ranges``, taken from a pool. The
+functions here never allocate what lasts: where room is missing, :func:`learn` stops *before* it touches the
+row and says in ``meta[NEED]`` what it lacks; the caller makes room and calls again with the same row. So the
+state at any row is the same, however the rows are cut into chunks.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from anabranch.kernels import kernel
+
+# Columns of node_ints. Class c's statistics row stands in column ROWS + c (-1: none yet).
+FEATURE, BRANCHES, CHILD, ROWS = 0, 1, 2, 3
+# FEATURE of a leaf: it learns, or was deactivated to save memory.
+ACTIVE, INACTIVE = -1, -2
+# BRANCHES of an inner node: "x <= threshold", "x = threshold", or else the number of branches, one per value.
+NUMERIC, EQUALS = 0, 1
+# Columns of node_floats. Class c's weight stands in column COUNTS + c. SEEN is the weight that came by, with
+# what the split that made the node estimated for it; CHECKED is SEEN at the last attempt to split; NB_LEAD is
+# the weight that naive Bayes got right less the weight the majority class got right. THRESHOLD of a node with
+# one branch per value is the head of its chain of late branches (see `extra`), or -1.
+THRESHOLD, SEEN, CHECKED, NB_LEAD, COUNTS = 0, 1, 2, 3, 4
+# Columns of extra: a branch for a value that turned up after its node was split, and the next in the chain.
+VALUE, LATE_CHILD, NEXT = 0, 1, 2
+# Columns of moments: weight of the class's rows in the leaf; log of prior times the normalising constants of
+# all Gaussians; then, at MEANS, means, precisions (1 / variance) and sums of squares of the numeric attributes;
+# then, if any value was ever missing, the weight missing per numeric attribute; then each nominal attribute's
+# block. BIAS and the precisions are there for speed, and not kept up where values may be missing.
+WEIGHT, BIAS, MEANS = 0, 1, 2
+# A nominal attribute's block: weight of all values, number of value slots in use, then a weight per value.
+TOTAL, SLOTS, CELLS = 0, 1, 2
+# Columns of cells: where an attribute's block starts in a row of moments, how many values it has room for, and
+# whether that must do (values beyond are then not counted).
+START, CAPACITY, CELLS_FIXED = 0, 1, 2
+
+# meta: counters and flags that are part of the state.
+(N_NODES, N_ROWS, FREE_ROW, N_EXTRA, N_INACTIVE, N_CLASSES, N_SEEN, MISSING_KEPT, ROWS_FIXED, NODES_FIXED,
+ CLASSES_FIXED, NEED, DEPTH, META_SIZE) = range(14)  # fmt: skip
+# What learn() lacks when it stops early; NEED_CELLS + k: room for more values of nominal attribute k.
+NEED_NOTHING, NEED_NODES, NEED_ROWS, NEED_CLASSES, NEED_MISSING, NEED_EXTRA, NEED_CELLS = range(7)
+
+# options: the learner's parameters as numbers.
+(DELTA, TAU, GRACE, MIN_BRANCH, NB_THRESHOLD, MEMORY_PERIOD, POINTS, GINI, LEAF_KIND, BINARY, PRE_PRUNE, DROP_POOR,
+ OPTIONS_SIZE) = range(13)  # fmt: skip
+MAJORITY, BAYES, ADAPTIVE = 0, 1, 2  # LEAF_KIND
+
+# What learn() does beside learning: nothing, votes just before each row is learned, or just after.
+ONLY_LEARN, TEST_THEN_TRAIN, TRAIN_THEN_TEST = 0, 1, 2
+
+_HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
+
+
+class Tree(NamedTuple):
+    """The arrays of one tree; (m nodes, r statistics rows, k classes, d columns, dn of them numeric, dk nominal)."""
+
+    node_ints: np.ndarray  # int32 (m, ROWS + k)
+    node_floats: np.ndarray  # float64 (m, COUNTS + k)
+    moments: np.ndarray  # float64 (r, MEANS + 3 dn [+ dn] + blocks)
+    ranges: np.ndarray  # float32 (r, 2 dn): smallest and largest value less `origin`
+    extra: np.ndarray  # int32 (e, 3): late branches
+    dropped: np.ndarray  # bool (m, d), or (0, d): attributes a leaf no longer looks at
+    slots: (
+        np.ndarray
+    )  # int32 (d,): a column's place among the numeric ones, or -1 - its place among the nominal
+    numeric: np.ndarray  # int32 (dn,): the numeric columns
+    cells: np.ndarray  # int32 (dk, 3): a nominal attribute's block
+    origin: np.ndarray  # float64 (dn,): first value met, the zero of `ranges`
+    gains: np.ndarray  # float64 (d,): weight times merit of the splits made on each column
+    meta: np.ndarray  # int64 (META_SIZE,)
+    options: np.ndarray  # float64 (OPTIONS_SIZE,)
+
+
+# ---------------------------------------------------------------------------------------------- routing
+
+
+@kernel(inline=False)
+def _heaviest(node_ints, node_floats, extra, node):
+    """Branch of an inner node that has seen most weight: where a row goes whose value is missing."""
+    n = node_ints[node, BRANCHES]
+    first = node_ints[node, CHILD]
+    best = first
+    for child in range(first + 1, first + (2 if n < 2 else n)):
+        if node_floats[child, SEEN] > node_floats[best, SEEN]:
+            best = child
+    if n >= 2:
+        link = int(node_floats[node, THRESHOLD])
+        while link >= 0:
+            child = extra[link, LATE_CHILD]
+            if node_floats[child, SEEN] > node_floats[best, SEEN]:
+                best = child
+            link = extra[link, NEXT]
+    return best
+
+
+@kernel(inline=False)
+def _late_branch(node_floats, extra, node, value):
+    link = int(node_floats[node, THRESHOLD])
+    while link >= 0:
+        if extra[link, VALUE] == value:
+            return extra[link, LATE_CHILD]
+        link = extra[link, NEXT]
+    return -1
+
+
+@kernel(inline=True)
+def _route(node_ints, node_floats, extra, X, i, gaps, path):
+    """Follow row i from the root; returns the number of nodes written into ``path``.
+
+    The last of them is a leaf, or an inner node that has no branch for the row's value.
+    """
+    node = 0
+    depth = 0
+    while True:
+        path[depth] = node
+        depth += 1
+        a = node_ints[node, FEATURE]
+        if a < 0:
+            return depth
+        x = X[i, a]
+        n = node_ints[node, BRANCHES]
+        if gaps and x != x:
+            node = _heaviest(node_ints, node_floats, extra, node)
+        elif n == NUMERIC:
+            node = node_ints[node, CHILD] + (1 if x > node_floats[node, THRESHOLD] else 0)
+        elif n == EQUALS:
+            node = node_ints[node, CHILD] + (1 if x != node_floats[node, THRESHOLD] else 0)
+        elif x < n:
+            node = node_ints[node, CHILD] + int(x)
+        else:
+            late = _late_branch(node_floats, extra, node, x)
+            if late < 0:
+                return depth
+            node = late
+
+
+@kernel(inline=True)
+def _gather(slots, numeric, cells, X, i, x):
+    """Copy row i's numeric values into ``x``; returns whether any value of the row is missing."""
+    gaps = False
+    for j in range(numeric.size):
+        value = X[i, numeric[j]]
+        x[j] = value
+        gaps |= value != value
+    if cells.shape[0]:
+        for a in range(slots.size):
+            gaps |= X[i, a] != X[i, a]
+    return gaps
+
+
+# ---------------------------------------------------------------------------------------------- prediction
+
+
+@kernel(inline=True)
+def _majority(node_floats, node):
+    """Class with the largest weight in a node; the lowest code among equals."""
+    best = 0
+    for c in range(1, node_floats.shape[1] - COUNTS):
+        if node_floats[node, COUNTS + c] > node_floats[node, COUNTS + best]:
+            best = c
+    return best
+
+
+@kernel(inline=True)
+def _distance(moments, row, x, n):
+    """Sum over the numeric attributes of (x - mean)^2 * precision.
+
+    An attribute whose values were all equal (precision infinite) adds nothing where x is that value and infinity
+    elsewhere. Four partial sums let the processor overlap them without anything being reordered.
+    """
+    s0 = 0.0
+    s1 = 0.0
+    s2 = 0.0
+    s3 = 0.0
+    means = moments[row, MEANS : MEANS + n]
+    precisions = moments[row, MEANS + n : MEANS + 2 * n]
+    whole = n - n % 4
+    for j in range(0, whole, 4):
+        d0 = x[j] - means[j]
+        d1 = x[j + 1] - means[j + 1]
+        d2 = x[j + 2] - means[j + 2]
+        d3 = x[j + 3] - means[j + 3]
+        q0 = d0 * d0 * precisions[j]
+        q1 = d1 * d1 * precisions[j + 1]
+        q2 = d2 * d2 * precisions[j + 2]
+        q3 = d3 * d3 * precisions[j + 3]
+        s0 += q0 if q0 == q0 else 0.0
+        s1 += q1 if q1 == q1 else 0.0
+        s2 += q2 if q2 == q2 else 0.0
+        s3 += q3 if q3 == q3 else 0.0
+    for j in range(whole, n):
+        d0 = x[j] - means[j]
+        q0 = d0 * d0 * precisions[j]
+        s0 += q0 if q0 == q0 else 0.0
+    return (s0 + s1) + (s2 + s3)
+
+
+@kernel(inline=False)
+def _numeric_scores_with_gaps(node_ints, moments, numeric, meta, leaf, x, scores):
+    """Add the Gaussians' log densities where values are, or were, missing: attribute by attribute.
+
+    An attribute counts only if every class in the leaf has seen enough of it, so that a column that has just
+    appeared does not decide for the first class that brought it.
+    """
+    n = numeric.size
+    k = scores.size
+    for j in range(n):
+        if x[j] != x[j]:
+            continue
+        usable = True
+        for c in range(k):
+            r = node_ints[leaf, ROWS + c]
+            if r >= 0 and meta[MISSING_KEPT]:
+                missing = moments[r, MEANS + 3 * n + j]
+                if missing > 0.0 and moments[r, WEIGHT] - missing <= 1.0:
+                    usable = False
+        if not usable:
+            continue
+        for c in range(k):
+            r = node_ints[leaf, ROWS + c]
+            if r < 0 or scores[c] == -np.inf:
+                continue
+            weight = moments[r, WEIGHT]
+            if meta[MISSING_KEPT]:
+                weight -= moments[r, MEANS + 3 * n + j]
+            d = x[j] - moments[r, MEANS + j]
+            squares = moments[r, MEANS + 2 * n + j]
+            if weight > 1.0 and squares > 0.0:
+                variance = squares / (weight - 1.0)
+                scores[c] -= _HALF_LOG_2PI + 0.5 * math.log(variance) + 0.5 * d * d / variance
+            elif d != 0.0:
+                scores[c] = -np.inf
+
+
+@kernel(inline=False)
+def _nominal_scores(node_ints, moments, slots, cells, leaf, X, i, scores, products):
+    """Add log of (weight of the value + 1) / (weight of all values + values met), per nominal attribute."""
+    k = scores.size
+    products[:] = 1.0
+    for a in range(slots.size):
+        slot = slots[a]
+        value = X[i, a]
+        if slot >= 0 or value != value:
+            continue
+        start = cells[-1 - slot, START]
+        capacity = cells[-1 - slot, CAPACITY]
+        usable = True
+        for c in range(k):
+            r = node_ints[leaf, ROWS + c]
+            if r >= 0 and moments[r, start + TOTAL] <= 0.0:
+                usable = False
+        if not usable:
+            continue
+        for c in range(k):
+            r = node_ints[leaf, ROWS + c]
+            if r < 0:
+                continue
+            met = moments[r, start + CELLS + int(value)] if value < capacity else 0.0
+            products[c] *= (met + 1.0) / (moments[r, start + TOTAL] + moments[r, start + SLOTS])
+            if products[c] < 1e-200:
+                scores[c] += math.log(products[c])
+                products[c] = 1.0
+    for c in range(k):
+        scores[c] += math.log(products[c])
+
+
+@kernel(inline=False)
+def _bayes(
+    node_ints, node_floats, moments, slots, numeric, cells, meta, leaf, X, i, x, gaps, scores, products
+):
+    """Naive Bayes: log of prior times densities per class into ``scores``; returns the best class, or -1.
+
+    A class the leaf knows only from its parent's estimate has no statistics and no chance, unless no class has
+    any: then the priors decide. -1 means that no class could have produced the row.
+    """
+    n = numeric.size
+    k = node_floats.shape[1] - COUNTS
+    plain = not gaps and meta[MISSING_KEPT] == 0
+    any_row = False
+    for c in range(k):
+        any_row |= node_ints[leaf, ROWS + c] >= 0
+    for c in range(k):
+        r = node_ints[leaf, ROWS + c]
+        count = node_floats[leaf, COUNTS + c]
+        if r < 0:
+            scores[c] = math.log(count) if count > 0.0 and not any_row else -np.inf
+        elif not plain:
+            scores[c] = math.log(count)
+        elif moments[r, WEIGHT] > 1.0:
+            scores[c] = moments[r, BIAS] - 0.5 * _distance(moments, r, x, n)
+        else:  # variances of a single row are zero: all values must be the same
+            scores[c] = math.log(count)
+            for j in range(n):
+                if x[j] != moments[r, MEANS + j]:
+                    scores[c] = -np.inf
+    if not plain and any_row:
+        _numeric_scores_with_gaps(node_ints, moments, numeric, meta, leaf, x, scores)
+    if cells.shape[0] and any_row:
+        _nominal_scores(node_ints, moments, slots, cells, leaf, X, i, scores, products)
+    best = 0
+    for c in range(1, k):
+        if scores[c] > scores[best]:
+            best = c
+    return best if scores[best] > -np.inf else -1
+
+
+@kernel(inline=True)
+def _uses_bayes(node_ints, node_floats, options, node):
+    """Whether a leaf predicts with naive Bayes (rather than its majority class) at this point."""
+    kind = options[LEAF_KIND]
+    return (
+        node_ints[node, FEATURE] == ACTIVE
+        and kind != MAJORITY
+        and node_floats[node, SEEN] >= options[NB_THRESHOLD]
+        and (kind == BAYES or node_floats[node, NB_LEAD] >= 0.0)
+    )
+
+
+@kernel(inline=True)
+def _vote(node_floats, node, best, scores, votes, i):
+    """Write a node's votes: naive Bayes' if ``best`` >= 0, else its class weights."""
+    k = min(node_floats.shape[1] - COUNTS, votes.shape[1])
+    for c in range(k):
+        if best >= 0:
+            votes[i, c] = 1.0 if c == best else math.exp(scores[c] - scores[best])
+        else:
+            votes[i, c] = node_floats[node, COUNTS + c]
+
+
+@kernel(inline=True)
+def _vote_for_row(node_ints, node_floats, moments, extra, slots, numeric, cells, meta, options, X, i, x, path,
+                  scores, products, votes):
+    gaps = _gather(slots, numeric, cells, X, i, x)
+    node = path[_route(node_ints, node_floats, extra, X, i, gaps, path) - 1]
+    best = -1
+    if _uses_bayes(node_ints, node_floats, options, node):
+        best = _bayes(node_ints, node_floats, moments, slots, numeric, cells, meta, node, X, i, x, gaps, scores,
+                      products)
+    _vote(node_floats, node, best, scores, votes, i)
+
+
+@kernel
+def votes(X, out, node_ints, node_floats, moments, ranges, extra, dropped, slots, numeric, cells, origin, gains,
+          meta, options):  # fmt: skip
+    """Write each row's votes, not scaled, into ``out`` (n, at least as many columns as classes met)."""
+    k = node_floats.shape[1] - COUNTS
+    x = np.empty(numeric.size)
+    path = np.empty(meta[DEPTH] + 2, np.int32)
+    scores = np.empty(k)
+    products = np.empty(k)
+    for i in range(X.shape[0]):
+        _vote_for_row(node_ints, node_floats, moments, extra, slots, numeric, cells, meta, options, X, i, x, path,
+                      scores, products, out)
+
+
+@kernel
+def apply(X, out, node_ints, node_floats, moments, ranges, extra, dropped, slots, numeric, cells, origin, gains,
+          meta, options):  # fmt: skip
+    """Write the number of the node each row ends in into ``out``."""
+    x = np.empty(numeric.size)
+    path = np.empty(meta[DEPTH] + 2, np.int32)
+    for i in range(X.shape[0]):
+        gaps = _gather(slots, numeric, cells, X, i, x)
+        out[i] = path[_route(node_ints, node_floats, extra, X, i, gaps, path) - 1]
+
+
+# ---------------------------------------------------------------------------------------------- statistics
+
+
+@kernel(inline=True)
+def _update_moments(moments, ranges, r, x, origin, w):
+    """Add a row without gaps to a statistics row (Welford's update).
+
+    Four attributes at a time, all loads before all stores: written so, the compiler uses vector instructions also
+    for a handful of attributes.
+    """
+    n = x.size
+    before = moments[r, WEIGHT]
+    weight = before + w
+    moments[r, WEIGHT] = weight
+    means = moments[r, MEANS : MEANS + n]
+    precisions = moments[r, MEANS + n : MEANS + 2 * n]
+    squares = moments[r, MEANS + 2 * n : MEANS + 3 * n]
+    low = ranges[r, :n]
+    high = ranges[r, n : 2 * n]
+    if before <= 0.0:
+        for j in range(n):
+            shifted = np.float32(x[j] - origin[j])
+            means[j] = x[j]
+            squares[j] = 0.0
+            precisions[j] = np.inf
+            low[j] = shifted
+            high[j] = shifted
+        return
+    share = w / weight
+    degrees = weight - 1.0
+    whole = n - n % 4
+    for j in range(0, whole, 4):
+        x0 = x[j]
+        x1 = x[j + 1]
+        x2 = x[j + 2]
+        x3 = x[j + 3]
+        d0 = x0 - means[j]
+        d1 = x1 - means[j + 1]
+        d2 = x2 - means[j + 2]
+        d3 = x3 - means[j + 3]
+        m0 = means[j] + d0 * share
+        m1 = means[j + 1] + d1 * share
+        m2 = means[j + 2] + d2 * share
+        m3 = means[j + 3] + d3 * share
+        s0 = squares[j] + w * d0 * (x0 - m0)
+        s1 = squares[j + 1] + w * d1 * (x1 - m1)
+        s2 = squares[j + 2] + w * d2 * (x2 - m2)
+        s3 = squares[j + 3] + w * d3 * (x3 - m3)
+        p0 = degrees / s0
+        p1 = degrees / s1
+        p2 = degrees / s2
+        p3 = degrees / s3
+        means[j] = m0
+        means[j + 1] = m1
+        means[j + 2] = m2
+        means[j + 3] = m3
+        squares[j] = s0
+        squares[j + 1] = s1
+        squares[j + 2] = s2
+        squares[j + 3] = s3
+        precisions[j] = p0
+        precisions[j + 1] = p1
+        precisions[j + 2] = p2
+        precisions[j + 3] = p3
+    for j in range(whole, n):
+        d = x[j] - means[j]
+        mean = means[j] + d * share
+        square = squares[j] + w * d * (x[j] - mean)
+        means[j] = mean
+        squares[j] = square
+        precisions[j] = degrees / square
+    for j in range(n):
+        shifted = np.float32(x[j] - origin[j])
+        if shifted < low[j]:
+            low[j] = shifted
+        if shifted > high[j]:
+            high[j] = shifted
+
+
+@kernel(inline=True)
+def _log_constants(precisions, n, count):
+    """Log of count * prod_j sqrt(precision_j / (2 pi)), over the attributes whose values differ.
+
+    Takes one logarithm for up to sixteen attributes: that of a product.
+    """
+    result = math.log(count)
+    used = n
+    for start in range(0, n, 16):
+        stop = min(start + 16, n)
+        a = 1.0
+        b = 1.0
+        for j in range(start, stop - 1, 2):
+            a *= precisions[j]
+            b *= precisions[j + 1]
+        if (stop - start) % 2:
+            a *= precisions[stop - 1]
+        product = a * b
+        if 1e-280 < product < 1e280:
+            result += 0.5 * math.log(product)
+            continue
+        product = 1.0  # out of range, or some attribute had one value only: its precision is infinite
+        for j in range(start, stop):
+            if precisions[j] == np.inf:
+                used -= 1
+            else:
+                product *= precisions[j]
+        if 1e-280 < product < 1e280:
+            result += 0.5 * math.log(product)
+            continue
+        for j in range(start, stop):
+            if precisions[j] < np.inf:
+                result += 0.5 * math.log(precisions[j])
+    return result - used * _HALF_LOG_2PI
+
+
+@kernel(inline=False)
+def _update_moments_with_gaps(moments, ranges, origin, r, x, w):
+    """Like `_update_moments`, with a weight per attribute; BIAS is not used where values may be missing."""
+    n = x.size
+    before = moments[r, WEIGHT]
+    moments[r, WEIGHT] = before + w
+    for j in range(n):
+        if x[j] != x[j]:
+            moments[r, MEANS + 3 * n + j] += w
+            continue
+        had = before - moments[r, MEANS + 3 * n + j]
+        shifted = np.float32(x[j] - origin[j])
+        if had <= 0.0:
+            moments[r, MEANS + j] = x[j]
+            moments[r, MEANS + 2 * n + j] = 0.0
+            ranges[r, j] = shifted
+            ranges[r, n + j] = shifted
+        else:
+            d = x[j] - moments[r, MEANS + j]
+            mean = moments[r, MEANS + j] + d * (w / (had + w))
+            moments[r, MEANS + 2 * n + j] += w * d * (x[j] - mean)
+            moments[r, MEANS + j] = mean
+            ranges[r, j] = min(ranges[r, j], shifted)
+            ranges[r, n + j] = max(ranges[r, n + j], shifted)
+
+
+@kernel(inline=False)
+def _update_cells(moments, slots, cells, r, X, i, w):
+    for a in range(slots.size):
+        slot = slots[a]
+        value = X[i, a]
+        if slot >= 0 or value != value or value >= cells[-1 - slot, CAPACITY]:
+            continue
+        start = cells[-1 - slot, START]
+        moments[r, start + TOTAL] += w
+        moments[r, start + SLOTS] = max(moments[r, start + SLOTS], value + 1.0)
+        moments[r, start + CELLS + int(value)] += w
+
+
+@kernel(inline=False)
+def _release(node_ints, moments, meta, node):
+    """Give a leaf's statistics rows back to the pool."""
+    for c in range(node_ints.shape[1] - ROWS):
+        r = node_ints[node, ROWS + c]
+        if r >= 0:
+            moments[r, WEIGHT] = meta[FREE_ROW]  # a free row holds the number of the next
+            meta[FREE_ROW] = r
+            node_ints[node, ROWS + c] = -1
+
+
+@kernel(inline=False)
+def _new_row(node_ints, moments, meta, node, c):
+    """Take a statistics row from the pool for class c of a leaf; the pool must not be empty."""
+    r = meta[FREE_ROW]
+    if r >= 0:
+        meta[FREE_ROW] = int(moments[r, WEIGHT])
+    else:
+        r = meta[N_ROWS]
+        meta[N_ROWS] += 1
+    moments[r] = 0.0
+    node_ints[node, ROWS + c] = r
+    return r
+
+
+@kernel(inline=True)
+def _pool_is_empty(moments, meta):
+    return meta[FREE_ROW] < 0 and meta[N_ROWS] == moments.shape[0]
+
+
+# ---------------------------------------------------------------------------------------------- splits
+
+
+@kernel(inline=True)
+def _impurity(gini, dist, total):
+    """Entropy in bits, or Gini's index, of class weights that sum to ``total``."""
+    result = 1.0 if gini else 0.0
+    share = 1.0 / total
+    for c in range(dist.size):
+        if dist[c] > 0.0:
+            p = dist[c] * share
+            result -= p * p if gini else p * math.log2(p)
+    return result
+
+
+@kernel(inline=True)
+def _merit(gini, before, branches, n, min_share):
+    """Impurity ``before`` less the branches' weighted impurity; -inf unless two branches hold enough weight."""
+    total = 0.0
+    for b in range(n):
+        for c in range(branches.shape[1]):
+            total += branches[b, c]
+    filled = 0
+    after = 0.0
+    for b in range(n):
+        weight = 0.0
+        for c in range(branches.shape[1]):
+            weight += branches[b, c]
+        if weight > 0.0:
+            filled += weight / total > min_share
+            after += weight * _impurity(gini, branches[b], weight)
+    return before - after / total if filled >= 2 else -np.inf
+
+
+@kernel(inline=True)
+def _describe(node_ints, moments, ranges, numeric, origin, meta, leaf, j, gaussians):
+    """Write each class's weight, mean, 1 / (standard deviation * sqrt 2), smallest and largest value of numeric
+    attribute j into ``gaussians`` (5, classes)."""
+    n = numeric.size
+    for c in range(gaussians.shape[1]):
+        r = node_ints[leaf, ROWS + c]
+        weight = 0.0
+        if r >= 0:
+            weight = moments[r, WEIGHT] - (moments[r, MEANS + 3 * n + j] if meta[MISSING_KEPT] else 0.0)
+        if weight <= 0.0:
+            gaussians[0, c] = 0.0
+            continue
+        squares = moments[r, MEANS + 2 * n + j]
+        gaussians[0, c] = weight
+        gaussians[1, c] = moments[r, MEANS + j]
+        gaussians[2, c] = math.sqrt(0.5 * (weight - 1.0) / squares) if weight > 1.0 and squares > 0.0 else np.inf
+        gaussians[3, c] = origin[j] + ranges[r, j]
+        gaussians[4, c] = origin[j] + ranges[r, n + j]
+
+
+@kernel(inline=True)
+def _divide(gaussians, point, branches):
+    """Estimate the class weights left and right of a point."""
+    for c in range(branches.shape[1]):
+        weight = gaussians[0, c]
+        left = 0.0
+        if weight > 0.0 and point >= gaussians[3, c]:
+            if point >= gaussians[4, c]:
+                left = weight
+            else:
+                z = (point - gaussians[1, c]) * gaussians[2, c]
+                left = weight * 0.5 * math.erfc(-z) if z == z else weight
+        branches[0, c] = left
+        branches[1, c] = weight - left
+
+
+@kernel(inline=False)
+def _best_point(node_ints, moments, ranges, numeric, origin, meta, options, leaf, j, before, branches, gaussians):
+    """Best of the equally spaced candidate points of numeric attribute j: (merit, point)."""
+    _describe(node_ints, moments, ranges, numeric, origin, meta, leaf, j, gaussians)
+    low = np.inf
+    high = -np.inf
+    for c in range(branches.shape[1]):
+        if gaussians[0, c] > 0.0:
+            low = min(low, gaussians[3, c])
+            high = max(high, gaussians[4, c])
+    best = -np.inf
+    best_point = 0.0
+    points = int(options[POINTS])
+    for p in range(1, points + 1):
+        point = low + (high - low) * p / (points + 1)
+        if not low < point < high:
+            continue
+        _divide(gaussians, point, branches)
+        merit = _merit(options[GINI] != 0.0, before, branches, 2, options[MIN_BRANCH])
+        if merit > best:
+            best = merit
+            best_point = point
+    return best, best_point
+
+
+@kernel(inline=False)
+def _values(node_ints, moments, cells, leaf, k):
+    """Highest value slot of nominal attribute k in use at a leaf."""
+    result = 0
+    for c in range(node_ints.shape[1] - ROWS):
+        r = node_ints[leaf, ROWS + c]
+        if r >= 0:
+            result = max(result, int(moments[r, cells[k, START] + SLOTS]))
+    return result
+
+
+@kernel(inline=False)
+def _share_out(node_ints, moments, cells, leaf, k, n, branches):
+    """Class weights per value of nominal attribute k into ``branches`` (n or more, classes)."""
+    for c in range(branches.shape[1]):
+        r = node_ints[leaf, ROWS + c]
+        for v in range(n):
+            branches[v, c] = moments[r, cells[k, START] + CELLS + v] if r >= 0 else 0.0
+
+
+@kernel(inline=False)
+def _one_against_rest(table, n, value, branches):
+    for c in range(table.shape[1]):
+        branches[0, c] = table[value, c]
+        rest = 0.0
+        for v in range(n):
+            if v != value:
+                rest += table[v, c]
+        branches[1, c] = rest
+
+
+@kernel
+def _best_partition(node_ints, moments, cells, options, leaf, k, before, branches):
+    """Best test on nominal attribute k: (merit, value), the value -1 for one branch per value."""
+    n = _values(node_ints, moments, cells, leaf, k)
+    if n < 2:
+        return -np.inf, -1.0
+    gini = options[GINI] != 0.0
+    min_share = options[MIN_BRANCH]
+    table = np.empty((n, branches.shape[1]))
+    _share_out(node_ints, moments, cells, leaf, k, n, table)
+    best = -np.inf
+    best_value = -1.0
+    if options[BINARY] == 0.0:
+        best = _merit(gini, before, table, n, min_share)
+    for v in range(n):
+        _one_against_rest(table, n, v, branches)
+        merit = _merit(gini, before, branches, 2, min_share)
+        if merit > best:
+            best = merit
+            best_value = float(v)
+    return best, best_value
+
+
+@kernel
+def _split(node_ints, node_floats, moments, ranges, dropped, slots, numeric, cells, origin, gains, meta, leaf,
+           a, cut, merit):
+    """Turn a leaf into an inner node that tests column ``a``; False if there are not enough nodes left."""
+    k = node_floats.shape[1] - COUNTS
+    slot = slots[a]
+    multiway = slot < 0 and cut < 0.0
+    n = _values(node_ints, moments, cells, leaf, -1 - slot) if multiway else 2
+    first = meta[N_NODES]
+    if first + n > node_ints.shape[0]:
+        return False
+    branches = np.empty((n, k))
+    if slot >= 0:
+        gaussians = np.empty((5, k))
+        _describe(node_ints, moments, ranges, numeric, origin, meta, leaf, slot, gaussians)
+        _divide(gaussians, cut, branches)
+    elif multiway:
+        _share_out(node_ints, moments, cells, leaf, -1 - slot, n, branches)
+    else:
+        v = _values(node_ints, moments, cells, leaf, -1 - slot)
+        table = np.empty((v, k))
+        _share_out(node_ints, moments, cells, leaf, -1 - slot, v, table)
+        _one_against_rest(table, v, int(cut), branches)
+    gains[a] += node_floats[leaf, SEEN] * merit
+    _release(node_ints, moments, meta, leaf)
+    node_ints[leaf, FEATURE] = a
+    node_ints[leaf, BRANCHES] = n if multiway else (NUMERIC if slot >= 0 else EQUALS)
+    node_ints[leaf, CHILD] = first
+    node_floats[leaf, THRESHOLD] = cut  # -1 for one branch per value: no late branches yet
+    for b in range(n):
+        _new_leaf(node_ints, node_floats, dropped, meta)
+        total = 0.0
+        for c in range(k):
+            node_floats[first + b, COUNTS + c] = branches[b, c]
+            total += branches[b, c]
+        node_floats[first + b, SEEN] = total
+        node_floats[first + b, CHECKED] = total
+    return True
+
+
+@kernel(inline=False)
+def _new_leaf(node_ints, node_floats, dropped, meta):
+    node = meta[N_NODES]
+    meta[N_NODES] += 1
+    node_ints[node] = -1
+    node_ints[node, FEATURE] = ACTIVE
+    node_floats[node] = 0.0
+    if dropped.shape[0]:
+        dropped[node] = False
+    return node
+
+
+@kernel
+def _try_to_split(node_ints, node_floats, moments, ranges, dropped, slots, numeric, cells, origin, gains,
+                  meta, options, leaf):
+    """One evaluation of a leaf after its grace period; returns whether it was split."""
+    k = node_floats.shape[1] - COUNTS
+    counts = node_floats[leaf, COUNTS:]
+    met = 0
+    total = 0.0
+    for c in range(k):
+        met += counts[c] > 0.0
+        total += counts[c]
+    if met < 2:
+        return False
+    gini = options[GINI] != 0.0
+    before = _impurity(gini, counts, total)
+    d = slots.size
+    branches = np.empty((2, k))
+    gaussians = np.empty((5, k))
+    merits = np.empty(d)
+    best_a = -1
+    best = 0.0  # the merit of no split
+    second = -np.inf
+    best_cut = 0.0
+    suggestions = 1 if options[PRE_PRUNE] != 0.0 else 0
+    if suggestions == 0:
+        best = -np.inf
+    for a in range(d):
+        merits[a] = -np.inf
+        if dropped.shape[0] and dropped[leaf, a]:
+            continue
+        slot = slots[a]
+        if slot >= 0:
+            merit, cut = _best_point(node_ints, moments, ranges, numeric, origin, meta, options, leaf, slot, before,
+                                     branches, gaussians)
+        else:
+            merit, cut = _best_partition(
+                node_ints, moments, cells, options, leaf, -1 - slot, before, branches
+            )
+        if merit == -np.inf:
+            continue
+        merits[a] = merit
+        suggestions += 1
+        if merit >= best:
+            second = best
+            best = merit
+            best_a = a
+            best_cut = cut
+        elif merit > second:
+            second = merit
+    span = 1.0 if gini else math.log2(max(2, meta[N_CLASSES]))
+    bound = math.sqrt(span * span * math.log(1.0 / options[DELTA]) / (2.0 * total))
+    if options[DROP_POOR] != 0.0:
+        for a in range(d):
+            if merits[a] < best - bound and merits[a] > -np.inf:
+                dropped[leaf, a] = True
+    decided = suggestions == 1 or best - second > bound or bound < options[TAU]
+    return (
+        best_a >= 0
+        and decided
+        and _split(node_ints, node_floats, moments, ranges, dropped, slots, numeric, cells, origin, gains,
+                   meta, leaf, best_a, best_cut, best)
+    )
+
+
+# ---------------------------------------------------------------------------------------------- memory
+
+
+@kernel(inline=False)
+def _needs(node_ints, node_floats, leaf, asking, c):
+    """Statistics rows a leaf needs: one per class it holds, and for class ``c`` if it is the one asking."""
+    need = 0
+    for other in range(node_ints.shape[1] - ROWS):
+        if node_floats[leaf, COUNTS + other] > 0.0 or (leaf == asking and other == c):
+            need += 1
+    return max(need, 1)
+
+
+@kernel(inline=False)
+def _sort(keys, numbers, n):
+    """Sort by falling key, rising number among equals (Shell's sort: small, and quick enough for leaves)."""
+    gap = 1
+    while gap < n // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, n):
+            key = keys[i]
+            number = numbers[i]
+            j = i
+            while j >= gap and (
+                keys[j - gap] < key or (keys[j - gap] == key and numbers[j - gap] > number)
+            ):
+                keys[j] = keys[j - gap]
+                numbers[j] = numbers[j - gap]
+                j -= gap
+            keys[j] = key
+            numbers[j] = number
+        gap //= 3
+
+
+@kernel
+def _enforce(node_ints, node_floats, moments, dropped, meta, room, asking, c):
+    """Let the most promising leaves learn, as many as ``room`` statistics rows allow; deactivate the others.
+
+    A leaf's promise is the weight it holds outside its majority class: what a split could still put right.
+    """
+    m = meta[N_NODES]
+    leaves = np.empty(m, np.int64)
+    promise = np.empty(m)
+    n = 0
+    for node in range(m):
+        if node_ints[node, FEATURE] < 0:
+            leaves[n] = node
+            total = 0.0
+            for other in range(node_floats.shape[1] - COUNTS):
+                total += node_floats[node, COUNTS + other]
+            promise[n] = total - node_floats[node, COUNTS + _majority(node_floats, node)]
+            n += 1
+    _sort(promise, leaves, n)
+    used = 0
+    rank = 0
+    while rank < n:
+        used += _needs(node_ints, node_floats, leaves[rank], asking, c)
+        if used > room:
+            break
+        rank += 1
+    for later in range(rank, n):  # release before others take
+        leaf = leaves[later]
+        if node_ints[leaf, FEATURE] == ACTIVE:
+            _release(node_ints, moments, meta, leaf)
+            node_ints[leaf, FEATURE] = INACTIVE
+    for earlier in range(rank):
+        leaf = leaves[earlier]
+        if node_ints[leaf, FEATURE] == INACTIVE:
+            node_ints[leaf, FEATURE] = ACTIVE
+            node_floats[leaf, NB_LEAD] = 0.0
+            node_floats[leaf, CHECKED] = node_floats[leaf, SEEN]
+            if dropped.shape[0]:
+                dropped[leaf] = False
+    meta[N_INACTIVE] = n - rank
+
+
+@kernel
+def shrink(room, node_ints, node_floats, moments, ranges, extra, dropped, slots, numeric, cells, origin, gains,
+           meta, options):  # fmt: skip
+    """Make do with the first ``room`` statistics rows: deactivate leaves, then move rows down into the gaps."""
+    _enforce(node_ints, node_floats, moments, dropped, meta, room, -1, -1)
+    taken = np.zeros(moments.shape[0], np.bool_)
+    for node in range(meta[N_NODES]):
+        for c in range(node_ints.shape[1] - ROWS):
+            if node_ints[node, ROWS + c] >= 0:
+                taken[node_ints[node, ROWS + c]] = True
+    gap = 0
+    for node in range(meta[N_NODES]):
+        for c in range(node_ints.shape[1] - ROWS):
+            r = node_ints[node, ROWS + c]
+            if r >= room:
+                while taken[gap]:
+                    gap += 1
+                moments[gap] = moments[r]
+                ranges[gap] = ranges[r]
+                taken[gap] = True
+                node_ints[node, ROWS + c] = gap
+    # Rebuild the free list from what is left below the limit.
+    meta[FREE_ROW] = -1
+    meta[N_ROWS] = min(meta[N_ROWS], room)
+    for r in range(meta[N_ROWS] - 1, -1, -1):
+        if not taken[r]:
+            moments[r, WEIGHT] = meta[FREE_ROW]
+            meta[FREE_ROW] = r
+
+
+# ---------------------------------------------------------------------------------------------- learning
+
+
+@kernel(inline=True)
+def _needed(node_ints, node_floats, moments, extra, slots, numeric, cells, meta, options, X, i, y, gaps, node, w):
+    """What row i could need that is not there; NEED_NOTHING if it can be learned."""
+    if gaps and meta[MISSING_KEPT] == 0 and numeric.size:
+        return NEED_MISSING
+    widest = 2
+    for a in range(slots.size if cells.shape[0] else 0):
+        slot = slots[a]
+        if slot < 0:
+            if X[i, a] >= cells[-1 - slot, CAPACITY] and cells[-1 - slot, CELLS_FIXED] == 0:
+                return NEED_CELLS + (-1 - slot)
+            if options[BINARY] == 0.0:
+                widest = max(widest, cells[-1 - slot, CAPACITY])
+    if node_ints[node, FEATURE] >= 0 and extra.shape[0] == meta[N_EXTRA] and meta[NODES_FIXED] == 0:
+        return NEED_EXTRA
+    # Always keep the nodes of one split in hand wherever one might happen.
+    grown = node_floats[node, SEEN] + w - node_floats[node, CHECKED] >= options[GRACE]
+    if (
+        (grown or node_ints[node, FEATURE] >= 0)
+        and meta[N_NODES] + widest > node_ints.shape[0]
+        and meta[NODES_FIXED] == 0
+    ):
+        return NEED_NODES
+    if (
+        meta[ROWS_FIXED] == 0
+        and _pool_is_empty(moments, meta)
+        and (
+            node_ints[node, FEATURE] >= 0
+            or (node_ints[node, FEATURE] == ACTIVE and node_ints[node, ROWS + y] < 0)
+        )
+    ):
+        return NEED_ROWS
+    return NEED_NOTHING
+
+
+@kernel(inline=False)
+def _grow_late_branch(node_ints, node_floats, extra, dropped, meta, node, value):
+    """Add a leaf for a value that its node's test has not met before; the node itself if there is no room."""
+    if extra.shape[0] == meta[N_EXTRA] or meta[N_NODES] == node_ints.shape[0]:
+        return node
+    link = meta[N_EXTRA]
+    meta[N_EXTRA] += 1
+    leaf = _new_leaf(node_ints, node_floats, dropped, meta)
+    extra[link, VALUE] = int(value)
+    extra[link, LATE_CHILD] = leaf
+    extra[link, NEXT] = int(node_floats[node, THRESHOLD])
+    node_floats[node, THRESHOLD] = link
+    return leaf
+
+
+@kernel(inline=True)
+def _learn_at(node_ints, node_floats, moments, ranges, dropped, slots, cells, origin, meta, options, leaf, X,
+              i, y, w, x, gaps):
+    """Add row i to the statistics of an active leaf."""
+    r = node_ints[leaf, ROWS + y]
+    if r < 0:
+        if _pool_is_empty(moments, meta):
+            _enforce(node_ints, node_floats, moments, dropped, meta, moments.shape[0], leaf, y)
+            if node_ints[leaf, FEATURE] == INACTIVE:
+                return
+        r = _new_row(node_ints, moments, meta, leaf, y)
+    if meta[MISSING_KEPT]:
+        _update_moments_with_gaps(moments, ranges, origin, r, x, w)
+    else:
+        _update_moments(moments, ranges, r, x, origin, w)
+        weight = moments[r, WEIGHT]
+        if weight > 1.0 and options[LEAF_KIND] != MAJORITY:
+            n = x.size
+            precisions = moments[r, MEANS + n : MEANS + 2 * n]
+            moments[r, BIAS] = _log_constants(precisions, n, node_floats[leaf, COUNTS + y])
+    if cells.shape[0]:
+        _update_cells(moments, slots, cells, r, X, i, w)
+
+
+@kernel(inline=False)
+def _learn_rows(node_ints, node_floats, moments, ranges, extra, dropped, slots, numeric, cells, origin, gains, meta,
+                options, start, X, y, w, mode, out, x, path, scores, products):
+    k = node_floats.shape[1] - COUNTS
+    kind = options[LEAF_KIND]
+    meta[NEED] = NEED_NOTHING
+    for i in range(start, X.shape[0]):
+        c = y[i]
+        weight = w[i]
+        gaps = _gather(slots, numeric, cells, X, i, x)
+        depth = _route(node_ints, node_floats, extra, X, i, gaps, path)
+        node = path[depth - 1]
+        learns = weight > 0.0
+        if learns and c >= k:
+            if meta[CLASSES_FIXED] == 0:
+                meta[NEED] = NEED_CLASSES
+                return i
+            learns = False  # no room for another class: the row is passed over
+        if learns:
+            need = _needed(node_ints, node_floats, moments, extra, slots, numeric, cells, meta, options, X, i, c, gaps,
+                           node, weight)
+            if need != NEED_NOTHING:
+                meta[NEED] = need
+                return i
+        bayes = -1
+        uses_bayes = _uses_bayes(node_ints, node_floats, options, node)
+        adapts = kind == ADAPTIVE and learns and node_ints[node, FEATURE] == ACTIVE
+        if adapts or (mode == TEST_THEN_TRAIN and uses_bayes):
+            bayes = _bayes(node_ints, node_floats, moments, slots, numeric, cells, meta, node, X, i, x, gaps, scores,
+                           products)
+        if mode == TEST_THEN_TRAIN:
+            _vote(node_floats, node, bayes if uses_bayes else -1, scores, out, i)
+        if learns:
+            meta[N_SEEN] += 1
+            meta[N_CLASSES] = max(meta[N_CLASSES], c + 1)
+            for j in range(numeric.size if meta[N_SEEN] == 1 or gaps or meta[MISSING_KEPT] else 0):
+                if origin[j] != origin[j]:  # NaN: nothing met yet
+                    origin[j] = x[j]
+            for step in range(depth):
+                node_floats[path[step], SEEN] += weight
+            if node_ints[node, FEATURE] >= 0:
+                inner = node
+                node = _grow_late_branch(node_ints, node_floats, extra, dropped, meta, inner,
+                                         X[i, node_ints[inner, FEATURE]])
+                if node != inner:
+                    node_floats[node, SEEN] += weight
+                    meta[DEPTH] = max(meta[DEPTH], depth)
+            if adapts:
+                majority = _majority(node_floats, node)
+                guess = bayes if bayes >= 0 else majority
+                node_floats[node, NB_LEAD] += weight * ((guess == c) - (majority == c))
+            if node_ints[node, FEATURE] < 0:
+                node_floats[node, COUNTS + c] += weight
+            if node_ints[node, FEATURE] == ACTIVE:
+                _learn_at(node_ints, node_floats, moments, ranges, dropped, slots, cells, origin, meta, options, node,
+                          X, i, c, weight, x, gaps)
+            if node_ints[node, FEATURE] == ACTIVE and (
+                node_floats[node, SEEN] - node_floats[node, CHECKED] >= options[GRACE]
+            ):
+                node_floats[node, CHECKED] = node_floats[node, SEEN]
+                if _try_to_split(node_ints, node_floats, moments, ranges, dropped, slots, numeric, cells, origin,
+                                 gains, meta, options, node):
+                    meta[DEPTH] = max(meta[DEPTH], depth)
+                    if meta[N_INACTIVE] > 0:
+                        _enforce(node_ints, node_floats, moments, dropped, meta, moments.shape[0], -1, -1)
+            if meta[N_INACTIVE] > 0 and meta[N_SEEN] % int(options[MEMORY_PERIOD]) == 0:
+                _enforce(node_ints, node_floats, moments, dropped, meta, moments.shape[0], -1, -1)
+        if mode == TRAIN_THEN_TEST:
+            _vote_for_row(node_ints, node_floats, moments, extra, slots, numeric, cells, meta, options, X, i, x, path,
+                          scores, products, out)
+    return X.shape[0]
+
+
+@kernel
+def learn(start, X, y, w, mode, out, node_ints, node_floats, moments, ranges, extra, dropped, slots, numeric,
+          cells, origin, gains, meta, options):
+    """Learn rows ``start``.. of a chunk; returns the first row not learned, ``meta[NEED]`` says why.
+
+    With ``mode`` TEST_THEN_TRAIN or TRAIN_THEN_TEST, ``out`` gets each row's votes just before or just after it.
+    Rows of weight 0 change nothing.
+    """
+    k = node_floats.shape[1] - COUNTS
+    x = np.empty(numeric.size)
+    # A row deepens the tree by one level at most, and every level takes two nodes at least.
+    deepest = min(meta[DEPTH] + X.shape[0] - start, node_ints.shape[0] // 2 + 1)
+    path = np.empty(deepest + 2, np.int32)
+    scores = np.empty(k)
+    products = np.empty(k)
+    return _learn_rows(node_ints, node_floats, moments, ranges, extra, dropped, slots, numeric, cells, origin, gains,
+                       meta, options, start, X, y, w, mode, out, x, path, scores, products)

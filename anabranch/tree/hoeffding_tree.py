@@ -1,0 +1,515 @@
+"""The Hoeffding tree, also known as the very fast decision tree (VFDT)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anabranch._parameters import Columns, Constraint, Flag, Number, OneOf
+from anabranch.base import StreamClassifier
+from anabranch.kernels import hoeffding as kernels
+from anabranch.kernels.hoeffding import Tree
+from anabranch.schema import Codes, Floats
+from anabranch.tree._drawing import TreeDrawing
+
+__all__ = ["HoeffdingTreeClassifier"]
+
+_CRITERIA = ("info_gain", "gini")
+_LEAF_KINDS = ("mc", "nb", "nba")  # in the order of the kernel's MAJORITY, BAYES, ADAPTIVE
+_FIRST_CELLS = 4  # room for values per nominal attribute at the start
+_SMALLEST_STEP = 16  # arrays grow by a sixteenth, and at least by this many entries
+
+
+class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
+    """Hoeffding tree: a decision tree grown from a stream, each split once enough rows back it.
+
+    A leaf gathers statistics of the rows that reach it. Every ``grace_period`` rows it compares the two best
+    splits; when the difference of their merits exceeds the Hoeffding bound
+
+        epsilon = sqrt(R^2 ln(1 / delta) / (2 n)),
+
+    the better one would very probably also be the better one on endlessly many rows, and the leaf splits.
+
+    Parameters
+    ----------
+    grace_period : int or float, default=200
+        Weight a leaf must see between attempts to split (n_min).
+    delta : float, default=1e-7
+        Probability allowed for choosing another split than endlessly many rows would.
+    tie_threshold : float, default=0.05
+        Below this bound the best split is taken even if the second is as good (tau).
+    criterion : {"info_gain", "gini"}, default="info_gain"
+        Merit of a split: information gain in bits, or the decrease of Gini's index.
+    leaf_prediction : {"nba", "nb", "mc"}, default="nba"
+        Majority class ("mc"), naive Bayes ("nb"), or in each leaf whichever of them has been right more often
+        on the rows that came by ("nba", adaptive naive Bayes).
+    nb_threshold : int or float, default=0
+        Weight a leaf must have seen before it may predict with naive Bayes.
+    n_split_points : int, default=10
+        Candidate thresholds per numeric attribute, equally spaced between its smallest and largest value.
+    min_branch_fraction : float, default=0.01
+        A split must send more than this share of the weight down at least two of its branches.
+    binary_split : bool, default=False
+        Split nominal attributes only into one value against the rest, never into one branch per value.
+    pre_prune : bool, default=True
+        Let every split compete with not splitting, whose merit is 0.
+    remove_poor_attributes : bool, default=False
+        Let a leaf stop looking at attributes whose merit lies more than the bound below the best. Only with
+        ``leaf_prediction="mc"``: naive Bayes needs them all.
+    max_bytes : int or None, default=None
+        Upper limit of :attr:`nbytes`, kept after every single row. What no longer fits is given up in the
+        published order: the least promising leaves stop learning and only count classes, so that the most
+        promising can go on; they resume when their turn comes again.
+    memory_period : int, default=1000
+        Rows between looks at which leaves are the most promising, while some are inactive. (It also happens
+        whenever a leaf splits or the room runs out.)
+    nominal_features : list of int or str, optional
+        Columns whose numbers are categories: positions in arrays, names in data frames. Text is nominal anyway.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_nodes_, n_leaves_, n_inactive_leaves_, depth_ : int
+        Size of the tree. A single leaf has depth 0.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each column in the merit of all splits, weighted by the rows that each split saw.
+    nbytes : int
+        Bytes of state.
+
+    Notes
+    -----
+    Numeric attributes are kept as one Gaussian per class and leaf [2]_. Missing values are left out of the
+    statistics; at a split, a row that lacks the value goes where most weight went. A nominal value that a split
+    into one branch per value has not met gets a branch of its own when it is learned; until then its rows are
+    predicted with the split's own class weights. A new column is taken in by all leaves from then on, a vanished
+    one is missing. Among classes with equal votes the first wins.
+
+    MOA's tree differs in three details: its merit of not splitting is minus infinity, it loses rows that lack the
+    value a split asks for, and it bounds memory by estimates at intervals. With ``leaf_prediction="nba"`` naive
+    Bayes wins ties, as in MOA (the thesis lets the majority class win them).
+
+    References
+    ----------
+    .. [1] P. Domingos and G. Hulten, "Mining high-speed data streams", KDD 2000.
+    .. [2] R. Kirkby, "Improving Hoeffding Trees", PhD thesis, University of Waikato, 2007: Algorithm 2 and
+       chapters 3 to 5.
+
+    Examples
+    --------
+    >>> from anabranch.stream import RandomRBF
+    >>> from anabranch.tree import HoeffdingTreeClassifier
+    >>> tree = HoeffdingTreeClassifier(grace_period=100)
+    >>> right = rows = 0
+    >>> for X, y in RandomRBF(seed=7, n_rows=20_000).chunks(1000):
+    ...     proba = tree.test_then_train(X, y)
+    ...     right += (tree.classes_[proba.argmax(axis=1)] == y).sum()
+    ...     rows += len(y)
+    >>> bool(right / rows > 0.75)
+    True
+    """
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "grace_period": Number(0, open_low=True),
+        "delta": Number(0, 1, open_low=True, open_high=True),
+        "tie_threshold": Number(0),
+        "criterion": OneOf(_CRITERIA),
+        "leaf_prediction": OneOf(_LEAF_KINDS),
+        "nb_threshold": Number(0),
+        "n_split_points": Number(1, integer=True),
+        "min_branch_fraction": Number(0, 0.5, open_high=True),
+        "binary_split": Flag(),
+        "pre_prune": Flag(),
+        "remove_poor_attributes": Flag(),
+        "max_bytes": Number(1, integer=True, optional=True),
+        "memory_period": Number(1, integer=True),
+        "nominal_features": Columns(),
+    }
+
+    def __init__(
+        self,
+        *,
+        grace_period: float = 200,
+        delta: float = 1e-7,
+        tie_threshold: float = 0.05,
+        criterion: str = "info_gain",
+        leaf_prediction: str = "nba",
+        nb_threshold: float = 0,
+        n_split_points: int = 10,
+        min_branch_fraction: float = 0.01,
+        binary_split: bool = False,
+        pre_prune: bool = False,
+        remove_poor_attributes: bool = False,
+        max_bytes: int | None = None,
+        memory_period: int = 1000,
+        nominal_features: Sequence[int | str] | None = None,
+    ) -> None:
+        self.grace_period = grace_period
+        self.delta = delta
+        self.tie_threshold = tie_threshold
+        self.criterion = criterion
+        self.leaf_prediction = leaf_prediction
+        self.nb_threshold = nb_threshold
+        self.n_split_points = n_split_points
+        self.min_branch_fraction = min_branch_fraction
+        self.binary_split = binary_split
+        self.pre_prune = pre_prune
+        self.remove_poor_attributes = remove_poor_attributes
+        self.max_bytes = max_bytes
+        self.memory_period = memory_period
+        self.nominal_features = nominal_features
+
+    # ------------------------------------------------------------------------------------ hooks
+
+    _arrays: list[NDArray[Any]]
+
+    def _begin(self) -> None:
+        poor = self.remove_poor_attributes and self.leaf_prediction == "mc"
+        options = np.zeros(kernels.OPTIONS_SIZE)
+        options[kernels.DELTA] = self.delta
+        options[kernels.TAU] = self.tie_threshold
+        options[kernels.GRACE] = self.grace_period
+        options[kernels.MIN_BRANCH] = self.min_branch_fraction
+        options[kernels.NB_THRESHOLD] = self.nb_threshold
+        options[kernels.MEMORY_PERIOD] = self.memory_period
+        options[kernels.POINTS] = self.n_split_points
+        options[kernels.GINI] = self.criterion == "gini"
+        options[kernels.LEAF_KIND] = _LEAF_KINDS.index(self.leaf_prediction)
+        options[kernels.BINARY] = self.binary_split
+        options[kernels.PRE_PRUNE] = self.pre_prune
+        options[kernels.DROP_POOR] = poor
+        meta = np.zeros(kernels.META_SIZE, np.int64)
+        meta[kernels.N_NODES] = 1
+        meta[kernels.FREE_ROW] = -1
+        ints = np.full((1, kernels.ROWS + 1), -1, np.int32)
+        ints[0, kernels.FEATURE] = kernels.ACTIVE
+        self._arrays = list(
+            Tree(
+                node_ints=ints,
+                node_floats=np.zeros((1, kernels.COUNTS + 1)),
+                moments=np.zeros((0, kernels.MEANS)),
+                ranges=np.zeros((0, 0), np.float32),
+                extra=np.zeros((0, 3), np.int32),
+                dropped=np.zeros((int(poor), 0), np.bool_),
+                slots=np.zeros(0, np.int32),
+                numeric=np.zeros(0, np.int32),
+                cells=np.zeros((0, 3), np.int32),
+                origin=np.zeros(0),
+                gains=np.zeros(0),
+                meta=meta,
+                options=options,
+            )
+        )
+
+    def _learn(self, X: Floats, y: Codes, w: Floats) -> None:
+        self._run(X, y, w, kernels.ONLY_LEARN, _NO_VOTES)
+
+    def _votes(self, X: Floats) -> Floats:
+        votes = np.zeros((len(X), self._n_classes))
+        kernels.votes(self._with_known_columns(X), votes, *self._arrays)
+        return votes
+
+    def _test_then_train(self, X: Floats, y: Codes, w: Floats) -> Floats:
+        votes = np.zeros((len(X), self._n_classes))
+        self._run(X, y, w, kernels.TEST_THEN_TRAIN, votes)
+        return votes
+
+    def _train_then_test(self, X: Floats, y: Codes, w: Floats) -> Floats:
+        votes = np.zeros((len(X), self._n_classes))
+        self._run(X, y, w, kernels.TRAIN_THEN_TEST, votes)
+        return votes
+
+    def _run(self, X: Floats, y: Codes, w: Floats, mode: int, votes: Floats) -> None:
+        """Learn all rows, making room wherever the kernel asks for it."""
+        if X.shape[1] > len(self._arrays[_SLOTS]):
+            self._take_in_columns(X.shape[1])
+        if self._arrays[_META][kernels.N_CLASSES] < self._n_announced:
+            self._take_in_classes(self._n_announced)
+            self._arrays[_META][kernels.N_CLASSES] = self._n_announced
+        if self.max_bytes is not None:
+            self._fit_budget()
+        row = 0
+        while True:
+            row = kernels.learn(row, X, y, w, mode, votes, *self._arrays)
+            if row == len(X):
+                return
+            self._make_room(int(self._arrays[_META][kernels.NEED]), X[row], int(y[row]))
+
+    def _with_known_columns(self, X: Floats) -> Floats:
+        """Rows with at least as many columns as the tree knows; those it lacks are missing."""
+        missing = len(self._arrays[_SLOTS]) - X.shape[1]
+        return X if missing <= 0 else np.hstack([X, np.full((len(X), missing), np.nan)])
+
+    # ------------------------------------------------------------------------------------ room
+
+    @property
+    def _tree(self) -> Tree:
+        return Tree(*self._arrays)
+
+    @property
+    def _room(self) -> int | None:
+        """Bytes the arrays may take."""
+        return None if self.max_bytes is None else self.max_bytes - self._names_nbytes()
+
+    def _fits(self, **sizes: int) -> bool:
+        return self._room is None or self._bytes(**sizes) <= self._room
+
+    def _bytes(
+        self, nodes: int | None = None, rows: int | None = None, classes: int | None = None, late: int | None = None,
+        width: int | None = None, columns: int | None = None,
+    ) -> int:  # fmt: skip
+        """Bytes of all arrays at given sizes; sizes not given are today's."""
+        t = self._tree
+        nodes = len(t.node_ints) if nodes is None else nodes
+        rows = len(t.moments) if rows is None else rows
+        classes = t.node_floats.shape[1] - kernels.COUNTS if classes is None else classes
+        late = len(t.extra) if late is None else late
+        width = t.moments.shape[1] if width is None else width
+        columns = len(t.slots) if columns is None else columns
+        n_cells = len(t.cells)
+        n_numeric = columns - n_cells
+        poor = columns if len(t.dropped) else 0
+        per_node = 4 * (kernels.ROWS + classes) + 8 * (kernels.COUNTS + classes) + poor
+        per_row = 8 * width + 8 * n_numeric
+        fixed = t.meta.nbytes + t.options.nbytes + 12 * columns + 12 * n_numeric + 12 * n_cells
+        return nodes * per_node + rows * per_row + 12 * late + fixed
+
+    def _rows_that_fit(self, **sizes: int) -> int:
+        """Statistics rows there is room for at the given sizes; negative if even none is too much."""
+        assert self._room is not None
+        empty = self._bytes(rows=0, **sizes)
+        per_row = self._bytes(rows=1, **sizes) - empty
+        return (self._room - empty) // max(per_row, 1)
+
+    def _give_way(self, **sizes: int) -> bool:
+        """Give up as many statistics rows as it takes for the given sizes to fit; False if that is not enough."""
+        if self._fits(**sizes):
+            return True
+        room = self._rows_that_fit(**sizes)
+        if room < 0:
+            return False
+        t = self._tree
+        if room < len(t.moments):
+            kernels.shrink(room, *self._arrays)
+            self._arrays[_MOMENTS] = t.moments[:room].copy()
+            self._arrays[_RANGES] = t.ranges[:room].copy()
+        t.meta[kernels.ROWS_FIXED] = 1
+        return True
+
+    def _fit_budget(self) -> None:
+        """Keep the limit where names and values met since have taken some of it."""
+        if not self._fits():
+            self._resize_nodes(self._arrays[_META][kernels.N_NODES])
+            self._give_way()
+
+    def _make_room(self, need: int, x: Floats, y: int) -> None:
+        t = self._tree
+        if need == kernels.NEED_NODES:
+            widest = max(2, int(t.cells[:, kernels.CAPACITY].max(initial=2)))
+            now = len(t.node_ints)
+            nodes = max(now + max(now // 16, _SMALLEST_STEP), int(t.meta[kernels.N_NODES]) + widest)
+            if not self._fits(nodes=nodes):
+                nodes = int(t.meta[kernels.N_NODES]) + widest
+            if self._give_way(nodes=nodes):
+                self._resize_nodes(nodes)
+            else:
+                t.meta[kernels.NODES_FIXED] = 1
+        elif need == kernels.NEED_ROWS:
+            now = len(t.moments)
+            rows = now + max(now // 16, _SMALLEST_STEP)
+            if not self._fits(rows=rows):
+                rows = max(now, self._rows_that_fit())
+                t.meta[kernels.ROWS_FIXED] = 1
+            for place in (_MOMENTS, _RANGES):
+                self._arrays[place] = _lengthened(self._arrays[place], rows, 0)
+        elif need == kernels.NEED_CLASSES:
+            self._take_in_classes(y + 1)
+        elif need == kernels.NEED_MISSING:
+            self._keep_missing()
+        elif need == kernels.NEED_EXTRA:
+            late = len(t.extra) + max(len(t.extra) // 16, _SMALLEST_STEP)
+            if self._give_way(late=late):
+                self._arrays[_EXTRA] = _lengthened(t.extra, late, -1)
+            else:
+                t.meta[kernels.NODES_FIXED] = 1
+        else:
+            nominal = need - kernels.NEED_CELLS
+            column = int(np.flatnonzero(t.slots == -1 - nominal)[0])
+            self._lengthen_cells(nominal, int(x[column]))
+
+    def _resize_nodes(self, nodes: int) -> None:
+        t = self._tree
+        self._arrays[_NODE_INTS] = _lengthened(t.node_ints, nodes, -1)
+        self._arrays[_NODE_FLOATS] = _lengthened(t.node_floats, nodes, 0)
+        if len(t.dropped):
+            self._arrays[_DROPPED] = _lengthened(t.dropped, nodes, False)
+
+    def _take_in_classes(self, classes: int) -> None:
+        """Widen the nodes; where that does not fit, rows of further classes are passed over from now on."""
+        t = self._tree
+        now = t.node_floats.shape[1] - kernels.COUNTS
+        if classes <= now:
+            return
+        if not self._give_way(classes=classes):
+            t.meta[kernels.CLASSES_FIXED] = 1
+            return
+        self._arrays[_NODE_INTS] = _widened(t.node_ints, classes - now, -1)
+        self._arrays[_NODE_FLOATS] = _widened(t.node_floats, classes - now, 0)
+
+    def _relayout(self, parts: list[NDArray[Any]]) -> None:
+        self._arrays[_MOMENTS] = np.ascontiguousarray(np.hstack(parts))
+
+    def _used_weights(self) -> Floats:
+        """Weight of each statistics row, 0 for free ones (which hold a link in its place)."""
+        t = self._tree
+        weights = np.zeros(len(t.moments))
+        used = t.node_ints[:, kernels.ROWS :]
+        used = used[used >= 0]
+        weights[used] = t.moments[used, kernels.WEIGHT]
+        return weights
+
+    def _keep_missing(self) -> None:
+        """Make room for the weight missing per numeric attribute, at the first missing value."""
+        n = len(self._arrays[_NUMERIC])
+        # The width of a row fits always if no row is kept, so giving way cannot fail.
+        self._give_way(width=self._arrays[_MOMENTS].shape[1] + n)
+        t = self._tree
+        end = kernels.MEANS + 3 * n
+        self._relayout([t.moments[:, :end], np.zeros((len(t.moments), n)), t.moments[:, end:]])
+        t.cells[:, kernels.START] += n
+        t.meta[kernels.MISSING_KEPT] = 1
+
+    def _lengthen_cells(self, nominal: int, value: int) -> None:
+        """Make room for more values of a nominal attribute, unless hardly a leaf could then still learn."""
+        t = self._tree
+        capacity = int(t.cells[nominal, kernels.CAPACITY])
+        longer = max(_FIRST_CELLS, 1 << value.bit_length())
+        width = t.moments.shape[1] + longer - capacity
+        classes = t.node_floats.shape[1] - kernels.COUNTS
+        if self._room is not None and self._rows_that_fit(width=width) < min(4 * classes, len(t.moments)):
+            t.cells[nominal, kernels.CELLS_FIXED] = 1
+            return
+        self._give_way(width=width)
+        t = self._tree
+        end = int(t.cells[nominal, kernels.START]) + kernels.CELLS + capacity
+        self._relayout([t.moments[:, :end], np.zeros((len(t.moments), longer - capacity)), t.moments[:, end:]])
+        t.cells[nominal, kernels.CAPACITY] = longer
+        t.cells[t.cells[:, kernels.START] >= end, kernels.START] += longer - capacity
+
+    def _take_in_columns(self, columns: int) -> None:
+        """Take in columns beyond those known; where they do not fit they are passed over."""
+        assert self._schema is not None
+        t = self._tree
+        known = len(t.slots)
+        nominal = self._schema.nominal[known:columns]
+        new_numeric = known + np.flatnonzero(~nominal)
+        new_nominal = known + np.flatnonzero(nominal)
+        n, m = len(t.numeric), len(new_numeric)
+        learned = t.meta[kernels.N_SEEN] > 0
+        missing = bool(t.meta[kernels.MISSING_KEPT]) or (learned and m > 0)
+        old_missing = n if t.meta[kernels.MISSING_KEPT] else 0
+        blocks = len(new_nominal) * (kernels.CELLS + _FIRST_CELLS)
+        width = kernels.MEANS + (3 + missing) * (n + m) + blocks
+        width += t.moments.shape[1] - kernels.MEANS - 3 * n - old_missing
+        if not self._give_way(width=width, columns=columns):
+            return
+        t = self._tree
+        rows = len(t.moments)
+        weights = self._used_weights()
+        new = np.zeros((rows, m))
+        first = kernels.MEANS
+        parts = [t.moments[:, :first]]
+        for _ in range(3):  # means, precisions, sums of squares
+            parts += [t.moments[:, first : first + n], new]
+            first += n
+        if missing:  # what was learned before lacks the new columns altogether
+            parts.append(t.moments[:, first : first + n] if old_missing else np.zeros((rows, n)))
+            parts.append(np.repeat(weights[:, None], m, axis=1))
+        start = first + old_missing
+        parts += [t.moments[:, start:], np.zeros((rows, blocks))]
+        self._relayout(parts)
+        ranges = np.zeros((rows, 2 * (n + m)), np.float32)
+        ranges[:, :n] = t.ranges[:, :n]
+        ranges[:, n + m : 2 * n + m] = t.ranges[:, n:]
+        self._arrays[_RANGES] = ranges
+        cells = np.zeros((len(t.cells) + len(new_nominal), 3), np.int32)
+        cells[: len(t.cells)] = t.cells
+        cells[: len(t.cells), kernels.START] += (3 + missing) * (n + m) - 3 * n - old_missing
+        first = width - blocks
+        cells[len(t.cells) :, kernels.START] = first + np.arange(len(new_nominal)) * (kernels.CELLS + _FIRST_CELLS)
+        cells[len(t.cells) :, kernels.CAPACITY] = _FIRST_CELLS
+        slots = np.zeros(columns, np.int32)
+        slots[:known] = t.slots
+        slots[new_numeric] = n + np.arange(m)
+        slots[new_nominal] = -1 - (len(t.cells) + np.arange(len(new_nominal)))
+        self._arrays[_SLOTS] = slots
+        self._arrays[_NUMERIC] = np.concatenate([t.numeric, new_numeric]).astype(np.int32)
+        self._arrays[_CELLS] = cells
+        self._arrays[_ORIGIN] = np.concatenate([t.origin, np.full(m, np.nan)])
+        self._arrays[_GAINS] = np.concatenate([t.gains, np.zeros(columns - known)])
+        if len(t.dropped):
+            self._arrays[_DROPPED] = _widened(t.dropped, columns - known, False)
+        t.meta[kernels.MISSING_KEPT] = missing
+
+    # ------------------------------------------------------------------------------------ attributes
+
+    def _fitted(self) -> Tree:
+        self._columns()
+        return self._tree
+
+    @property
+    def n_nodes_(self) -> int:
+        return int(self._fitted().meta[kernels.N_NODES])
+
+    @property
+    def n_leaves_(self) -> int:
+        t = self._fitted()
+        return int((t.node_ints[: self.n_nodes_, kernels.FEATURE] < 0).sum())
+
+    @property
+    def n_inactive_leaves_(self) -> int:
+        return int(self._fitted().meta[kernels.N_INACTIVE])
+
+    @property
+    def feature_importances_(self) -> Floats:
+        gains = self._fitted().gains
+        total = gains.sum()
+        return gains / total if total > 0 else gains.copy()  # type: ignore[no-any-return]
+
+    def apply(self, X: Any) -> NDArray[np.int64]:
+        """Find the node each row ends in.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or data frame
+
+        Returns
+        -------
+        ndarray of int64, shape (n,)
+            Node numbers: the root is 0; a leaf's number, or that of an inner node without a branch for the row.
+        """
+        rows, _ = self._columns().encode(X, grow=False, estimator=type(self).__name__)
+        nodes = np.empty(len(rows), np.int64)
+        kernels.apply(self._with_known_columns(rows), nodes, *self._arrays)
+        return nodes
+
+
+_NO_VOTES = np.zeros((0, 0))
+(_NODE_INTS, _NODE_FLOATS, _MOMENTS, _RANGES, _EXTRA, _DROPPED, _SLOTS, _NUMERIC, _CELLS, _ORIGIN, _GAINS, _META) = (
+    range(12)
+)
+
+
+def _lengthened(array: NDArray[Any], n: int, fill: Any) -> NDArray[Any]:
+    """A copy with ``n`` entries: cut, or filled up."""
+    result = np.full((n, *array.shape[1:]), fill, array.dtype)
+    kept = min(n, len(array))
+    result[:kept] = array[:kept]
+    return result
+
+
+def _widened(array: NDArray[Any], more: int, fill: Any) -> NDArray[Any]:
+    return np.hstack([array, np.full((len(array), more), fill, array.dtype)])
