@@ -97,11 +97,8 @@ class StreamLearner(BaseEstimator):  # type: ignore[misc]
 
     @property
     def nbytes(self) -> int:
-        """Bytes of state: all arrays, and the names and values met (closely estimated)."""
-        return sum(array.nbytes for array in arrays_within(self.__dict__)) + self._names_nbytes()
-
-    def _names_nbytes(self) -> int:
-        return self._schema.nbytes if self._schema is not None else 0
+        """Bytes of state: all arrays the learner owns. The names of columns, values and classes come on top."""
+        return sum(array.nbytes for array in arrays_within(self.__dict__))
 
     # ------------------------------------------------------------------------------------ checkpoints
 
@@ -398,7 +395,6 @@ class StreamClassifier(ClassifierMixin, StreamLearner):  # type: ignore[misc]
         if codes.min() < 0:
             raise ValueError(f"Input y contains NaN or None (row {int(codes.argmin())}): every row needs a label.")
         if self._schema is None:
-            self._check_room(len(schema), len(labels))
             self._start()
         self._schema, self._labels, self._n_announced = schema, labels, announced
         self._n_classes = len(labels)
@@ -408,9 +404,6 @@ class StreamClassifier(ClassifierMixin, StreamLearner):  # type: ignore[misc]
         result = self._padded(self._test_then_train(rows, codes, weights))
         to_probabilities(result, codes, known)
         return result
-
-    def _check_room(self, n_features: int, n_classes: int) -> None:
-        """Raise ValueError if the learner cannot work within its own limits on so many columns. Before the start."""
 
     def _announce(self, labels: Vocabulary, classes: ArrayLike) -> Vocabulary:
         new = self._distinct(classes)
@@ -531,6 +524,3 @@ class StreamClassifier(ClassifierMixin, StreamLearner):  # type: ignore[misc]
             return None
         row, _ = self._schema.encode_one(x, grow=False)
         return self._labels.values[int(self._probabilities(row)[0].argmax())]
-
-    def _names_nbytes(self) -> int:
-        return super()._names_nbytes() + (self._labels.nbytes if self._labels is not None else 0)

@@ -71,9 +71,15 @@ class _Group(TyperGroup):
         try:
             code = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
             sys.stdout.flush()
+            if code == 130:  # what Typer makes of an interruption
+                _complain("interrupted", prefix="")
         except BaseException as error:
             code = _exit_code(error)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+class _Interrupted(Exception):  # noqa: N818 - it is no error
+    """The run was stopped from the keyboard, and all there was has been shown."""
 
 
 def _exit_code(error: BaseException) -> int:
@@ -81,11 +87,13 @@ def _exit_code(error: BaseException) -> int:
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 1
     if isinstance(error, BrokenPipeError):
-        # Nobody reads on, which is for the reader to decide. What is still buffered has nowhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _give_up_stdout()  # nobody reads on, which is for the reader to decide
         return 1
     if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
         _complain("interrupted", prefix="")
+        return 130
+    if isinstance(error, _Interrupted):
+        _complain(str(error), prefix="")
         return 130
     if os.environ.get("ANABRANCH_DEBUG"):
         import traceback
@@ -99,8 +107,8 @@ def _exit_code(error: BaseException) -> int:
     if isinstance(error, OSError) and error.strerror:
         name = f"{error.filename}: " if error.filename is not None else ""
         _complain(f"{name}{error.strerror}")
-        if error.filename is None and _is_standard_output_broken(error):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if error.filename is None:
+            _give_up_stdout()
         named = (FileNotFoundError, FileExistsError, PermissionError, IsADirectoryError, NotADirectoryError)
         return 2 if isinstance(error, named) else 1
     if isinstance(error, (ValueError, TypeError, OSError)) or type(error).__module__.startswith("anabranch"):
@@ -111,10 +119,10 @@ def _exit_code(error: BaseException) -> int:
     return 1
 
 
-def _is_standard_output_broken(error: OSError) -> bool:
-    import errno
-
-    return error.errno in (errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG)
+def _give_up_stdout() -> None:
+    """Let what is still buffered for standard output go nowhere, lest it raise once more at the very end."""
+    if sys.stdout is sys.__stdout__:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _complain(message: str, prefix: str = "Error: ") -> None:
@@ -260,21 +268,28 @@ def run(
         result = prequential(
             model, rows, selected, window, chunk_size, max_rows, progress.update if progress.shown else None
         )
-    if save is not None:
-        model.save(save)
-    if plot is not None:
-        result.plot(plot)
-    for path, write in ((json_file, result.to_json), (csv_file, result.to_csv)):
-        if path == "-":
-            sys.stdout.write(write())
-        elif path is not None:
-            write(path)
+    writers: dict[str, Callable[[str], object]] = {
+        "--json": result.to_json,
+        "--csv": result.to_csv,
+        "--plot": result.plot,
+        "--save": lambda path: model.save(path),
+    }
+    failed: list[OSError] = []
+    for option, path in outputs.items():
+        if path is not None and path != "-":
+            try:
+                writers[option](path)
+            except OSError as error:  # the other files, and the table, are worth having all the same
+                failed.append(OSError(error.errno, error.strerror or str(error), f"{option} {path}"))
+    for text in (result.to_json() if json_file == "-" else "", result.to_csv() if csv_file == "-" else ""):
+        sys.stdout.write(text)
     if not quiet and "-" not in (json_file, csv_file):
         _report(result, endless, {option: path for option, path in outputs.items() if path is not None})
     sys.stdout.flush()
+    if failed:
+        raise failed[0]
     if result.interrupted:
-        _complain(f"interrupted after {result.rows:,} rows", prefix="")
-        raise typer.Exit(130)
+        raise _Interrupted(f"interrupted after {result.rows:,} rows")
 
 
 def _check_outputs(outputs: dict[str, str | None]) -> None:
@@ -377,6 +392,7 @@ class _Progress:
 
         console = Console(stderr=True)
         room = console.width - 56
+        self._first: tuple[int, float] | None = None
         self._metrics = list(metrics)[: max(1, min(3, room // 22))]
         self._bar = Progress(
             SpinnerColumn(),
@@ -402,18 +418,25 @@ class _Progress:
 
     def update(self, rows: int, n_rows: int | None, values: dict[str, float]) -> None:
         """Show where the run is."""
+        import time
+
         from anabranch.evaluation.run import shown
 
-        task = self._bar.tasks[0]
         of = "" if n_rows is None else f"/{n_rows:,}"
-        speed = rows / task.elapsed if task.elapsed else 0.0
+        # From the first report on: until then, code was loaded or compiled.
+        now = time.perf_counter()
+        if self._first is None:
+            self._first = rows, now
+        passed, took = rows - self._first[0], now - self._first[1]
+        speed = passed / took if passed and took else 0.0
+        pace = f"{speed / 1000:,.0f}k/s" if speed >= 9_999.5 else f"{speed:,.0f}/s" if speed else ""
         figures = "  ".join(f"{m.label.lower()} {shown(m, values[m.name])}" for m in self._metrics)
         self._bar.update(
             self._task,
             completed=rows,
             total=n_rows,
             rows=f"{rows:,}{of} rows",
-            speed=f"{speed / 1000:,.0f}k/s" if speed >= 9_999.5 else f"{speed:,.0f}/s",
+            speed=pace,
             figures=figures,
         )
 
@@ -495,22 +518,18 @@ def _report(result: Run, endless: bool, outputs: dict[str, str]) -> None:
     if hasattr(learner, "classes_"):
         facts.append(("Classes", _few([str(label) for label in learner.classes_])))
     shape = [
-        f"{getattr(learner, attribute):,} {word}"
-        for attribute, word in (("n_leaves_", "leaves"), ("n_nodes_", "nodes"))
+        f"{(n := getattr(learner, attribute)):,} {one if n == 1 else more}"
+        for attribute, one, more in (("n_leaves_", "leaf", "leaves"), ("n_nodes_", "node", "nodes"))
         if hasattr(learner, attribute)
     ]
     if hasattr(learner, "depth_"):
         shape.append(f"depth {learner.depth_}")
     if shape:
         facts.append(("Tree", ", ".join(shape)))
-    own = result.rows / result.learn_seconds if result.learn_seconds > 0 else float("nan")
-    facts.append(
-        (
-            "Speed",
-            f"{quantity(result.rows_per_second)} rows/s (the learner alone: {quantity(own)}), "
-            f"{_duration(result.seconds)}",
-        )
-    )
+    start = f", after a start of {_duration(result.first_seconds)}" if result.first_seconds > 0.1 else ""
+    alone = f"learner alone: {quantity(result.learner_rows_per_second)}{start}"
+    speed = f"{quantity(result.rows_per_second)} rows/s ({alone})"
+    facts += [("Time", _duration(result.seconds)), ("Speed", speed)]
     if result.nbytes is not None:
         peak = (
             ""
@@ -719,20 +738,11 @@ def warmup() -> None:
     from anabranch._warmup import exercise
     from anabranch.kernels import cache_folder, compilations
 
-    in_terminal = sys.stderr.isatty()
     start = time.perf_counter()
     classes = _expression.learners()
     for number, cls in enumerate(classes, 1):
-        line = f"[{number}/{len(classes)}] {cls.__name__}"
-        print(
-            f"\r\x1b[2K{line}" if in_terminal else line,
-            end="" if in_terminal else "\n",
-            file=sys.stderr,
-            flush=True,
-        )
+        print(f"[{number}/{len(classes)}] {cls.__name__}", file=sys.stderr, flush=True)
         exercise(cls)
-    if in_terminal:
-        print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
     n = compilations()
     what = f"{n} kernel{'' if n == 1 else 's'} compiled" if n else "nothing left to compile"
     print(f"{what}, {len(classes)} learners exercised in {_duration(time.perf_counter() - start)}")

@@ -11,7 +11,6 @@ from __future__ import annotations
 import difflib
 import math
 import numbers
-import sys
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -28,8 +27,9 @@ Codes = NDArray[np.int64]
 
 # A table from integers to codes is kept while the integers span at most this many.
 _WIDEST_TABLE = 1 << 16
-# Rough cost in bytes of an entry of a dict and a list, beside the value itself.
-_ENTRY = 100
+# Values that a nominal column may have; later ones count as missing, so that a column of names or numbers that
+# never repeat cannot use up the memory.
+MOST_VALUES = 1 << 16
 
 
 def _is_missing(value: Any) -> bool:
@@ -62,12 +62,11 @@ class Vocabulary:
     array([ 2, -1])
     """
 
-    __slots__ = ("_low", "_table", "index", "nbytes", "values")
+    __slots__ = ("_low", "_table", "index", "values")
 
     def __init__(self, values: Iterable[Hashable] = ()) -> None:
         self.values: list[Any] = list(values)
         self.index: dict[Any, int] = {value: code for code, value in enumerate(self.values)}
-        self.nbytes = sum(sys.getsizeof(value) + _ENTRY for value in self.values)
         self._low = 0
         self._table: Codes | None = None
         if self.values and all(isinstance(v, (int, float)) and v == int(v) for v in self.values):
@@ -77,7 +76,6 @@ class Vocabulary:
                 self._table = np.full(high - low + 1, -1, np.int64)
                 for value, code in self.index.items():
                     self._table[int(value) - low] = code
-                self.nbytes += self._table.nbytes
 
     def __len__(self) -> int:
         return len(self.values)
@@ -131,6 +129,10 @@ class Vocabulary:
                     code = new.setdefault(_plain(value), size + len(new))
             codes[i] = code
         return codes, Vocabulary([*self.values, *new]) if new else self
+
+    def first(self, n: int) -> Vocabulary:
+        """The vocabulary of the first ``n`` values."""
+        return self if len(self.values) <= n else Vocabulary(self.values[:n])
 
     def as_array(self) -> NDArray[Any]:
         """The values as an array of their common kind (object if there is none)."""
@@ -199,13 +201,6 @@ class Schema:
 
     def __len__(self) -> int:
         return len(self.names)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that names and nominal values take, closely estimated."""
-        values = sum(v.nbytes for v in self.vocabularies if v is not None)
-        names = sum(sys.getsizeof(name) + _ENTRY for name in self.names) if self.named else 0
-        return values + names + self.nominal.nbytes + 8 * len(self.names)
 
     # ------------------------------------------------------------------------------------------ encoding
 
@@ -338,7 +333,11 @@ class Schema:
         nominal = self.nominal.tolist()
         known = len(names)
         encoded: dict[int, Floats] = {}
-        for position, (name, values) in enumerate(columns.items()):
+        # Row by row, a column comes into being with its first value; in a chunk the order must be the same.
+        entries = [(position, name, values) for position, (name, values) in enumerate(columns.items())]
+        if grow and any(name not in self._place for name in columns):
+            entries.sort(key=lambda entry: _first_value(entry[2]))
+        for position, name, values in entries:
             j = self._place.get(name)
             if j is None:
                 if not grow:
@@ -354,8 +353,9 @@ class Schema:
             if vocabulary is None:
                 encoded[j] = _numbers(values, name)
             else:
-                codes, vocabularies[j] = vocabulary.encode(_nominal_values(values, name), grow)
-                encoded[j] = np.where(codes < 0, np.nan, codes)
+                codes, longer = vocabulary.encode(_nominal_values(values, name), grow)
+                vocabularies[j] = longer.first(MOST_VALUES)
+                encoded[j] = np.where((codes < 0) | (codes >= MOST_VALUES), np.nan, codes)
         if named and known == 0 and names:
             for feature in self.nominal_features:
                 if isinstance(feature, str) and feature not in names:
@@ -401,6 +401,13 @@ class Schema:
                 f"{_first_number(present)!r}): make it one or the other."
             )
         return texts > 0
+
+
+def _first_value(values: NDArray[Any]) -> int:
+    """Row of a column's first value; the first row if the column's kind is known without one."""
+    if values.dtype.kind in "biuf":
+        return 0
+    return next((i for i, value in enumerate(values.tolist()) if not _is_missing(value)), len(values))
 
 
 def _first_text(values: list[Any]) -> Any:

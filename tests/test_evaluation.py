@@ -59,27 +59,19 @@ def rows(n=537, n_classes=2, seed=0, labels=None):
 
 def slow_reference(X, y, classes, window):
     """Row by row, with scikit-learn's metrics."""
-    learner = NearestMean()
-    learner._announced_for_test = True
+    learner = NearestMean().announce(classes)
     proba = np.zeros((len(y), len(classes)))
     for i in range(len(y)):
-        if i:
-            known = learner.classes_.tolist()
-            given = learner.predict_proba(X[i : i + 1])[0]
-            for label, p in zip(known, given, strict=True):
-                proba[i, classes.index(label)] = p
-        learner.partial_fit(X[i : i + 1], y[i : i + 1], classes if i == 0 else None)
+        # The classes are known before the first row, nothing else is: they are all as probable.
+        proba[i] = learner.predict_proba(X[i : i + 1])[0] if i else 1 / len(classes)
+        learner.partial_fit(X[i : i + 1], y[i : i + 1])
     codes = np.array([classes.index(label) for label in y])
-
-    def figures(first, stop):
-        part, true = proba[first:stop], codes[first:stop]
-        said = np.where(part.any(axis=1), part.argmax(axis=1), -1)
-        return {"accuracy": accuracy_score(true, said)}, (true, part, said)
 
     ends = [*range(window, len(y) + 1, window)]
     if not ends or ends[-1] < len(y):
         ends.append(len(y))
-    curve = [figures(max(0, end - window), end)[0]["accuracy"] for end in ends]
+    said = proba.argmax(axis=1)
+    curve = [accuracy_score(*(part[max(0, end - window) : end] for part in (codes, said))) for end in ends]
     return ends, curve, codes, proba
 
 
@@ -92,10 +84,10 @@ def test_equals_a_row_by_row_reference(chunk_size, window):
     assert run.rows == len(y)
     assert run.curve["row"].to_pylist() == ends
     assert run.curve["accuracy"].to_pylist() == curve
-    # The very first row has no prediction; scikit-learn has no word for that.
     said = proba.argmax(axis=1)
-    said[0] = -1
-    assert run.metrics["accuracy"] == pytest.approx((said == codes).mean(), abs=1e-15)
+    assert run.metrics["accuracy"] == pytest.approx(accuracy_score(codes, said), abs=1e-15)
+    assert run.metrics["auc"] == pytest.approx(roc_auc_score(codes, proba[:, 1]))
+    assert run.metrics["log_loss"] == pytest.approx(log_loss(codes, proba.clip(1e-15, 1.0)), abs=1e-12)
     assert run.metrics["kappa"] == pytest.approx(cohen_kappa_score(codes, said), abs=1e-12)
     last = slice(max(0, len(y) - window), None)
     if window < len(y):
@@ -114,7 +106,8 @@ def test_nothing_depends_on_chunks(labels):
     else:
         stream = ArrayStream(X, y)
     first, *others = [
-        prequential(NearestMean(), stream, window=64, chunk_size=size).to_dict() for size in (1, 13, 64, 65, 5000)
+        prequential(NearestMean(), stream, window=64, chunk_size=size).to_dict()
+        for size in (1, 13, 64, 65, 5000)
     ]
     for other in others:
         for key in ("rows", "metrics", "last_window", "curve"):
@@ -132,7 +125,7 @@ class _Unannounced(Stream):
 
 
 def test_totals_equal_the_metrics_over_all_rows():
-    X, y = rows(500, 4)
+    y = rows(500, 4)[1]
     for size in (3, 500):
         scores = Scores(chosen(None), 60)
         proba = np.random.default_rng(1).dirichlet(np.ones(4), 500)
@@ -223,6 +216,13 @@ def test_a_metric_of_ones_own_with_parameters():
 def test_unfit_arguments(arguments, message):
     with pytest.raises((ValueError, TypeError), match=message):
         prequential(**{"learner": NearestMean(), "stream": SEA(n_rows=10), **arguments})
+
+
+def test_classes_that_turn_up_make_the_first_row_a_miss():
+    X, y = rows(50)
+    run = prequential(NearestMean(), _Unannounced(X, y), window=1)
+    assert run.curve["accuracy"].to_pylist()[0] == 0.0
+    assert run.curve["log_loss"].to_pylist()[0] > 30
 
 
 def test_a_fitted_learner_goes_on():
@@ -371,7 +371,8 @@ def test_a_stream_that_ends_at_once():
 
 
 def test_progress(monkeypatch):
-    monkeypatch.setattr("anabranch.evaluation.prequential._SECONDS_BETWEEN_REPORTS", 0.0)
+    module = sys.modules[prequential.__module__]  # the package shows the function by that name
+    monkeypatch.setattr(module, "_SECONDS_BETWEEN_REPORTS", 0.0)
     seen = []
     prequential(
         NearestMean(),
@@ -397,6 +398,11 @@ def run() -> Run:
 def test_run_tells_speed_and_memory(run):
     assert 0 < run.learn_seconds < run.seconds
     assert run.rows_per_second == run.rows / run.seconds
+    assert (run.first_rows, run.rows) == (537, 537)
+    assert run.learner_rows_per_second == run.rows / run.learn_seconds
+    longer = prequential(NearestMean(), ArrayStream(*rows(537)), chunk_size=100)
+    assert longer.first_rows == 100
+    assert longer.learner_rows_per_second == 437 / (longer.learn_seconds - longer.first_seconds)
     assert run.nbytes == run.learner.nbytes <= run.peak_nbytes
 
 
@@ -452,10 +458,10 @@ def test_plot(metrics, tmp_path):
         run.plot(tmp_path / "run.nonsense")
 
 
-def test_plotting_and_tables_are_imported_only_when_used():
+def test_plotting_is_imported_only_when_used():
     code = (
-        "import sys, anabranch.evaluation as e; from anabranch.stream import SEA\n"
-        "print([m for m in ('matplotlib', 'pyarrow', 'rich', 'typer') if m in sys.modules])"
+        "import sys, anabranch.evaluation\n"
+        "print([m for m in ('matplotlib', 'rich', 'typer') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

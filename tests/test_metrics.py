@@ -574,3 +574,22 @@ def test_import_leaves_scikit_learn_alone():
     code = "import sys, anabranch.metrics; print('sklearn' in sys.modules, 'numba' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["False", "False"]
+
+
+def test_merging_is_updating_with_both():
+    rng = np.random.default_rng(3)
+    y = rng.integers(4, size=90)
+    proba = rng.dirichlet(np.ones(4), 90)
+    parts = [(y[:30] % 2, proba[:30, :2]), (y[30:], proba[30:])]
+    for first, second in (parts, parts[::-1]):
+        matrix, other, both = ConfusionMatrix(), ConfusionMatrix(), ConfusionMatrix()
+        for counts, rows in ((matrix, [first]), (other, [second]), (both, [first, second])):
+            for row in rows:
+                counts.add(*row)
+        before = other.counts.copy()
+        matrix.merge(other)
+        assert np.array_equal(matrix.counts, both.counts)
+        assert np.array_equal(other.counts, before)
+        loss = LogLoss().update(*first)
+        loss.merge(LogLoss().update(*second))
+        assert loss.value == LogLoss().update(*first).update(*second).value

@@ -101,7 +101,8 @@ def prequential(
 
     rows = 0
     peak = nbytes = _nbytes(learner)
-    learning = 0.0
+    learning = first_seconds = 0.0
+    first_rows = 0
     interrupted = False
     start = reported = time.perf_counter()
     try:
@@ -114,6 +115,8 @@ def prequential(
                 proba = step(X, y)
                 learning += time.perf_counter() - before
                 points = scores.update(*aligner.align(y, proba, learner.classes_))
+                if rows == 0:
+                    first_rows, first_seconds = len(y), learning
                 rows += len(y)
                 if points and nbytes is not None:
                     nbytes = _nbytes(learner)
@@ -140,6 +143,8 @@ def prequential(
         metrics=totals,
         seconds=seconds,
         learn_seconds=learning,
+        first_rows=first_rows,
+        first_seconds=first_seconds,
         nbytes=nbytes,
         peak_nbytes=None if nbytes is None else max(peak or 0, nbytes),
         interrupted=interrupted,

@@ -55,6 +55,8 @@ class Run:
         Each metric over all rows, by name.
     seconds, learn_seconds : float
         Seconds in all, and those spent in the learner.
+    first_rows, first_seconds : int, float
+        Rows of the first chunk, and seconds in the learner for it: code is loaded or compiled there.
     nbytes, peak_nbytes : int or None
         Bytes of the learner's state at the end, and the most at any point of the curve; None if it does not
         tell.
@@ -86,6 +88,8 @@ class Run:
     metrics: dict[str, float]
     seconds: float
     learn_seconds: float
+    first_rows: int
+    first_seconds: float
     nbytes: int | None
     peak_nbytes: int | None
     interrupted: bool
@@ -99,6 +103,14 @@ class Run:
     def rows_per_second(self) -> float:
         """Rows per second, the stream's and the metrics' work included; NaN without a row."""
         return self.rows / self.seconds if self.rows and self.seconds > 0 else math.nan
+
+    @property
+    def learner_rows_per_second(self) -> float:
+        """Rows per second in the learner alone, without the first chunk unless that is all there is."""
+        rows, seconds = self.rows - self.first_rows, self.learn_seconds - self.first_seconds
+        if rows == 0:
+            rows, seconds = self.rows, self.learn_seconds
+        return rows / seconds if rows and seconds > 0 else math.nan
 
     @property
     def last(self) -> dict[str, float]:
@@ -131,7 +143,10 @@ class Run:
             "last_window": {name: plain(value) for name, value in last.items()},
             "seconds": self.seconds,
             "learn_seconds": self.learn_seconds,
+            "first_rows": self.first_rows,
+            "first_seconds": self.first_seconds,
             "rows_per_second": plain(self.rows_per_second),
+            "learner_rows_per_second": plain(self.learner_rows_per_second),
             "nbytes": self.nbytes,
             "peak_nbytes": self.peak_nbytes,
             "curve": {name: [plain(value) for value in values] for name, values in self.points.items()},

@@ -89,6 +89,9 @@ def cache_folder(sources: Path = _HERE) -> Path | None:
                 shutil.copytree(beside, candidates[1])
             except OSError:  # as good as nothing there: it will be compiled
                 shutil.rmtree(candidates[1], ignore_errors=True)
+        for old in sources.glob("__pycache__/kernels-*"):
+            if old != beside:  # of earlier versions of the sources
+                shutil.rmtree(old, ignore_errors=True)
     return next((folder for folder in candidates if _writable(folder)), None)
 
 

@@ -23,10 +23,10 @@ ACTIVE, INACTIVE = -1, -2
 # BRANCHES of an inner node: "x <= threshold", "x = threshold", or else the number of branches, one per value.
 NUMERIC, EQUALS = 0, 1
 # Columns of node_floats. Class c's weight stands in column COUNTS + c. SEEN is the weight that came by, with
-# what the split that made the node estimated for it; CHECKED is SEEN at the last attempt to split; NB_LEAD is
+# what the split that made the node estimated for it; SINCE is the weight since the last attempt to split; NB_LEAD is
 # the weight that naive Bayes got right less the weight the majority class got right. THRESHOLD of a node with
 # one branch per value is the head of its chain of late branches (see `extra`), or -1.
-THRESHOLD, SEEN, CHECKED, NB_LEAD, COUNTS = 0, 1, 2, 3, 4
+THRESHOLD, SEEN, SINCE, NB_LEAD, COUNTS = 0, 1, 2, 3, 4
 # Columns of extra: a branch for a value that turned up after its node was split, and the next in the chain.
 VALUE, LATE_CHILD, NEXT = 0, 1, 2
 # Columns of moments: weight of the class's rows in the leaf; log of prior times the normalising constants of
@@ -42,9 +42,10 @@ START, CAPACITY, CELLS_FIXED = 0, 1, 2
 
 # meta: counters and flags that are part of the state.
 (N_NODES, N_ROWS, FREE_ROW, N_EXTRA, N_INACTIVE, N_CLASSES, N_SEEN, MISSING_KEPT, ROWS_FIXED, NODES_FIXED,
- CLASSES_FIXED, NEED, DEPTH, META_SIZE) = range(14)  # fmt: skip
+ CLASSES_FIXED, COLUMNS_FIXED, NEED, DEPTH, META_SIZE) = range(15)  # fmt: skip
 # What learn() lacks when it stops early; NEED_CELLS + k: room for more values of nominal attribute k.
-NEED_NOTHING, NEED_NODES, NEED_ROWS, NEED_CLASSES, NEED_MISSING, NEED_EXTRA, NEED_CELLS = range(7)
+(NEED_NOTHING, NEED_NODES, NEED_ROWS, NEED_CLASSES, NEED_COLUMNS, NEED_MISSING, NEED_EXTRA,
+ NEED_CELLS) = range(8)
 
 # options: the learner's parameters as numbers.
 (DELTA, TAU, GRACE, MIN_BRANCH, NB_THRESHOLD, MEMORY_PERIOD, POINTS, GINI, LEAF_KIND, BINARY, PRE_PRUNE, DROP_POOR,
@@ -561,10 +562,9 @@ def _pool_is_empty(moments, meta):
 def _impurity(gini, dist, total):
     """Entropy in bits, or Gini's index, of class weights that sum to ``total``."""
     result = 1.0 if gini else 0.0
-    share = 1.0 / total
     for c in range(dist.size):
         if dist[c] > 0.0:
-            p = dist[c] * share
+            p = dist[c] / total  # exactly 1 in a pure node, so that equal splits stay equal
             result -= p * p if gini else p * math.log2(p)
     return result
 
@@ -695,7 +695,9 @@ def _best_partition(node_ints, moments, cells, options, leaf, k, before, branche
     best_value = -1.0
     if options[BINARY] == 0.0:
         best = _merit(gini, before, table, n, min_share)
-    for v in range(n):
+    # Between two values one test says it all; its mirror images could only win by rounding.
+    single = n if n > 2 else (1 if options[BINARY] != 0.0 else 0)
+    for v in range(single):
         _one_against_rest(table, n, v, branches)
         merit = _merit(gini, before, branches, 2, min_share)
         if merit > best:
@@ -740,7 +742,6 @@ def _split(node_ints, node_floats, moments, ranges, dropped, slots, numeric, cel
             node_floats[first + b, COUNTS + c] = branches[b, c]
             total += branches[b, c]
         node_floats[first + b, SEEN] = total
-        node_floats[first + b, CHECKED] = total
     return True
 
 
@@ -891,7 +892,7 @@ def _enforce(node_ints, node_floats, moments, dropped, meta, room, asking, c):
         if node_ints[leaf, FEATURE] == INACTIVE:
             node_ints[leaf, FEATURE] = ACTIVE
             node_floats[leaf, NB_LEAD] = 0.0
-            node_floats[leaf, CHECKED] = node_floats[leaf, SEEN]
+            node_floats[leaf, SINCE] = 0.0
             if dropped.shape[0]:
                 dropped[leaf] = False
     meta[N_INACTIVE] = n - rank
@@ -933,6 +934,10 @@ def shrink(room, node_ints, node_floats, moments, ranges, extra, dropped, slots,
 @kernel(inline=True)
 def _needed(node_ints, node_floats, moments, extra, slots, numeric, cells, meta, options, X, i, y, gaps, node, w):
     """What row i could need that is not there; NEED_NOTHING if it can be learned."""
+    if slots.size < X.shape[1] and meta[COLUMNS_FIXED] == 0:
+        for a in range(slots.size, X.shape[1]):
+            if X[i, a] == X[i, a]:
+                return NEED_COLUMNS
     if gaps and meta[MISSING_KEPT] == 0 and numeric.size:
         return NEED_MISSING
     widest = 2
@@ -946,7 +951,7 @@ def _needed(node_ints, node_floats, moments, extra, slots, numeric, cells, meta,
     if node_ints[node, FEATURE] >= 0 and extra.shape[0] == meta[N_EXTRA] and meta[NODES_FIXED] == 0:
         return NEED_EXTRA
     # Always keep the nodes of one split in hand wherever one might happen.
-    grown = node_floats[node, SEEN] + w - node_floats[node, CHECKED] >= options[GRACE]
+    grown = node_floats[node, SINCE] + w >= options[GRACE]
     if (
         (grown or node_ints[node, FEATURE] >= 0)
         and meta[N_NODES] + widest > node_ints.shape[0]
@@ -1058,12 +1063,11 @@ def _learn_rows(node_ints, node_floats, moments, ranges, extra, dropped, slots, 
             if node_ints[node, FEATURE] < 0:
                 node_floats[node, COUNTS + c] += weight
             if node_ints[node, FEATURE] == ACTIVE:
+                node_floats[node, SINCE] += weight
                 _learn_at(node_ints, node_floats, moments, ranges, dropped, slots, cells, origin, meta, options, node,
                           X, i, c, weight, x, gaps)
-            if node_ints[node, FEATURE] == ACTIVE and (
-                node_floats[node, SEEN] - node_floats[node, CHECKED] >= options[GRACE]
-            ):
-                node_floats[node, CHECKED] = node_floats[node, SEEN]
+            if node_ints[node, FEATURE] == ACTIVE and node_floats[node, SINCE] >= options[GRACE]:
+                node_floats[node, SINCE] = 0.0
                 if _try_to_split(node_ints, node_floats, moments, ranges, dropped, slots, numeric, cells, origin,
                                  gains, meta, options, node):
                     meta[DEPTH] = max(meta[DEPTH], depth)

@@ -1,7 +1,617 @@
-"""Trees as text, as Graphviz source, and as a plot."""
+"""Trees as text, as Graphviz source, and as a plot.
+
+A tree is first turned into plain :class:`Node` objects, the only step that knows how learners keep their
+trees; all drawings are made from those. A learner with another layout overrides ``_nodes`` and gets the same
+drawings.
+"""
 
 from __future__ import annotations
 
+import colorsys
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from anabranch._parameters import Number
+from anabranch.kernels import hoeffding as kernels
+from anabranch.kernels.hoeffding import Tree
+from anabranch.schema import Schema, Vocabulary
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+__all__ = ["Node", "TreeDrawing"]
+
+_COLOURS = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+)  # told apart by colour-blind eyes too
+_LISTED = 5  # classes in a distribution; the others are summed up
+_LONGEST = 30  # characters of a name in a plot
+_MOST_ENDS = 32  # boxes without successors that a plot shows unless told otherwise
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """A node as it is drawn: names instead of numbers.
+
+    A node may have any number of successors. Splits side by side are drawn as the successors of a node whose
+    ``feature`` and ``test`` are empty, with "option 1" and so on as their ``answer``.
+    """
+
+    number: int
+    depth: int  # the root's is 0
+    kind: Literal["split", "leaf", "inactive leaf"]
+    answer: str  # to the predecessor's test: "<= 0.4", "> 0.4", "= red", "is not red"; empty for the root
+    feature: str  # what a split looks at; empty for leaves
+    test: str  # "load <= 0.4", "colour = red", or "colour" for one branch per value; empty for leaves
+    weight: float  # of the rows that came by
+    counts: tuple[float, ...]  # weight of each class; for splits, of all leaves below
+    prediction: str  # the class of most weight, the first among equals; empty if no class is known
+    predictor: Literal["", "majority class", "naive Bayes"]  # how a leaf predicts; empty for splits
+    children: tuple[Node, ...] = ()
+    n_below: int = 0  # successors, their successors, ...
+
 
 class TreeDrawing:
-    pass
+    """Draws the tree of a learner."""
+
+    if TYPE_CHECKING:
+        _arrays: list[NDArray[Any]]
+        _labels: Vocabulary | None
+
+        def _columns(self) -> Schema: ...
+
+    @property
+    def depth_(self) -> int:
+        self._columns()
+        return int(Tree(*self._arrays).meta[kernels.DEPTH])
+
+    def export_text(
+        self,
+        *,
+        feature_names: Sequence[str] | None = None,
+        class_names: Sequence[str] | None = None,
+        max_depth: int | None = None,
+        decimals: int = 3,
+    ) -> str:
+        """Write the tree as indented text.
+
+        Parameters
+        ----------
+        feature_names : sequence of str, optional
+            A name per column; those of the data frames, or x0, x1, ..., if left out.
+        class_names : sequence of str, optional
+            A name per class in the order of ``classes_``; the labels themselves if left out.
+        max_depth : int, optional
+            What lies deeper is only counted.
+        decimals : int, default=3
+            Digits after the point of thresholds (more where a small number needs them). Weights get one at
+            most, from 100 on none.
+
+        Returns
+        -------
+        str
+            A line per branch. A leaf's names its majority class, the weight of its rows, the classes' shares
+            in that and how the leaf predicts.
+
+        Raises
+        ------
+        NotFittedError
+            If nothing has been learned yet.
+        ValueError
+            If the number of names is wrong.
+
+        Examples
+        --------
+        >>> from anabranch.tree import HoeffdingTreeClassifier
+        >>> rows = [{"load": i % 10, "day": "sun" if i % 7 == 0 else "mon"} for i in range(600)]
+        >>> y = ["late" if row["load"] > 6 else "in time" for row in rows]
+        >>> tree = HoeffdingTreeClassifier().fit(rows, y)
+        >>> print(tree.export_text())
+        |--- load <= 6.545: class in time, weight 420 (in time: 100%), by naive Bayes
+        |--- load > 6.545: class late, weight 180 (late: 100%), by naive Bayes
+        """
+        features, classes = self._names(feature_names, class_names, max_depth, decimals)
+        lines = []
+        for parent, node in _walk(self._nodes(features, classes, decimals), max_depth):
+            cut = _is_cut(node, max_depth)
+            if node.depth == 0 and node.children and not cut:
+                continue
+            line = "|   " * (node.depth - 1) + "|---"
+            if parent is not None:
+                line += f" {parent.feature}" * bool(parent.feature) + f" {node.answer}"
+            if cut or not node.children:
+                line += ":" if parent is not None else ""
+                line += f" {_more(node) if cut else _class(node)}"
+                line += f", weight {_weight(node, decimals)}"
+                shares = _shares(node, classes)
+                line += f" ({shares})" if shares else ""
+            if node.predictor:
+                line += f", by {node.predictor}"
+            if node.kind == "inactive leaf":
+                line += ", inactive"
+            lines.append(line)
+        return "\n".join(lines)
+
+    def to_graphviz(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        feature_names: Sequence[str] | None = None,
+        class_names: Sequence[str] | None = None,
+        max_depth: int | None = None,
+        decimals: int = 3,
+    ) -> str:
+        r"""Write the tree in DOT, the language of Graphviz, which need not be installed for that.
+
+        Parameters
+        ----------
+        path : str or path-like, optional
+            File to write the source to.
+        feature_names, class_names, max_depth, decimals
+            As for :meth:`export_text`.
+
+        Returns
+        -------
+        str
+            The source. Boxes are coloured by class, the more strongly the purer their rows are.
+
+        Raises
+        ------
+        NotFittedError
+            If nothing has been learned yet.
+        ValueError
+            If the number of names is wrong.
+        OSError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> from anabranch.tree import HoeffdingTreeClassifier
+        >>> X = [[i % 10] for i in range(600)]
+        >>> tree = HoeffdingTreeClassifier().fit(X, [x > 6 for (x,) in X])
+        >>> print(tree.to_graphviz(feature_names=["load"], class_names=["in time", "late"]))
+        digraph tree {
+          graph [rankdir=TB, ranksep=0.4];
+          node [shape=box, style="filled,rounded", color="#666666", fontname="Helvetica", fontsize=11];
+          edge [color="#666666", fontname="Helvetica", fontsize=10];
+          n0 [label="load\nin time: 70%, late: 30%\nweight 600", fillcolor="#b6d6e9"];
+          n1 [label="class in time\nin time: 100%\nweight 420\nnaive Bayes", fillcolor="#66aad1"];
+          n0 -> n1 [label=" <= 6.545"];
+          n2 [label="class late\nlate: 100%\nweight 180\nnaive Bayes", fillcolor="#e69e66"];
+          n0 -> n2 [label=" > 6.545"];
+        }
+        """
+        features, classes = self._names(feature_names, class_names, max_depth, decimals)
+        lines = [
+            "digraph tree {",
+            "  graph [rankdir=TB, ranksep=0.4];",
+            '  node [shape=box, style="filled,rounded", color="#666666", fontname="Helvetica", fontsize=11];',
+            '  edge [color="#666666", fontname="Helvetica", fontsize=10];',
+        ]
+        for parent, node in _walk(self._nodes(features, classes, decimals), max_depth):
+            cut = _is_cut(node, max_depth)
+            parts = [node.test if cut else node.feature if node.children else _class(node)]
+            if cut:
+                parts.append(_more(node))
+            parts += [_shares(node, classes), f"weight {_weight(node, decimals)}"]
+            parts.append(node.predictor + ", inactive" * (node.kind == "inactive leaf"))
+            label = "\\n".join(_quoted(part) for part in parts if part)
+            dashed = ', style="filled,rounded,dashed"' if cut or node.kind == "inactive leaf" else ""
+            lines.append(f'  n{node.number} [label="{label}", fillcolor="{_fill(node)}"{dashed}];')
+            if parent is not None:
+                lines.append(f'  n{parent.number} -> n{node.number} [label=" {_quoted(node.answer)}"];')
+        source = "\n".join([*lines, "}"])
+        if path is not None:
+            Path(path).write_text(source + "\n", encoding="utf-8")
+        return source
+
+    def plot_tree(
+        self,
+        *,
+        feature_names: Sequence[str] | None = None,
+        class_names: Sequence[str] | None = None,
+        max_depth: int | None = None,
+        decimals: int = 3,
+        ax: Axes | None = None,
+        path: str | os.PathLike[str] | None = None,
+    ) -> Figure:
+        """Draw the tree with matplotlib, from left to right.
+
+        Boxes are coloured by class, the more strongly the purer their rows are; a line is the wider the more
+        rows took it. Boxes of inactive leaves, and of splits whose branches are not shown, are dashed.
+
+        Parameters
+        ----------
+        feature_names, class_names, decimals
+            As for :meth:`export_text`.
+        max_depth : int, optional
+            What lies deeper is only counted. If left out, the plot is as deep as it can be without more than
+            32 boxes on top of each other; ``max_depth=tree.depth_`` shows all.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw, at the size there is; a figure of the size needed if left out.
+        path : str or path-like, optional
+            File to write the figure to; its suffix (``.png``, ``.svg``, ``.pdf``, ...) says how.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        NotFittedError
+            If nothing has been learned yet.
+        ValueError
+            If the number of names is wrong, or the suffix is of no known kind.
+        OSError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> from anabranch.tree import HoeffdingTreeClassifier
+        >>> X = [[i % 10] for i in range(600)]
+        >>> tree = HoeffdingTreeClassifier().fit(X, [x > 6 for (x,) in X])
+        >>> tree.plot_tree(feature_names=["load"], class_names=["in time", "late"])
+        <Figure size ... with 1 Axes>
+        """
+        features, classes = self._names(feature_names, class_names, max_depth, decimals)
+        root = self._nodes(features, classes, decimals)
+        figure = _plot(root, _legible_depth(root) if max_depth is None else max_depth, decimals, ax)
+        if path is not None:
+            figure.savefig(path)
+        return figure
+
+    def _names(
+        self,
+        feature_names: Sequence[str] | None,
+        class_names: Sequence[str] | None,
+        max_depth: int | None,
+        decimals: int,
+    ) -> tuple[list[str], list[str]]:
+        """Names of columns and classes to draw with; also checks the other options."""
+        schema = self._columns()
+        Number(0, integer=True, optional=True).check("max_depth", max_depth)
+        Number(0, integer=True).check("decimals", decimals)
+        labels = self._labels.values if self._labels is not None else []
+        chosen = []
+        for option, own, given in (
+            ("feature_names", schema.names, feature_names),
+            ("class_names", labels, class_names),
+        ):
+            names = list(own) if given is None else list(given)
+            if len(names) != len(own):
+                raise ValueError(f"{option} must hold {len(own)} names, got {len(names)}.")
+            chosen.append([_name(name) for name in names])
+        return chosen[0], chosen[1]
+
+    def _nodes(self, features: list[str], classes: list[str], decimals: int) -> Node:
+        """Make the tree's nodes; returns the root."""
+        t = Tree(*self._arrays)
+        vocabularies = self._columns().vocabularies
+        n = int(t.meta[kernels.N_NODES])
+        ints = t.node_ints[:n, : kernels.ROWS].tolist()
+        seen = t.node_floats[:n, kernels.SEEN].tolist()
+        thresholds = t.node_floats[:n, kernels.THRESHOLD].tolist()
+        bayes = _uses_bayes(t)
+        # Successors have higher numbers than their node: forwards the way down, backwards the way up.
+        depths = [0] * n
+        answers = [""] * n
+        tests = [""] * n
+        successors: list[list[int]] = [[] for _ in range(n)]
+        for node, (feature, branches, first) in enumerate(ints):
+            if feature < 0:
+                continue
+            vocabulary = vocabularies[feature]
+            tests[node] = features[feature]
+            if vocabulary is None:
+                point = _number(thresholds[node], decimals)
+                reached = {first: f"<= {point}", first + 1: f"> {point}"}
+                tests[node] += f" <= {point}"
+            elif branches == kernels.EQUALS:
+                value = _name(vocabulary.values[int(thresholds[node])])
+                reached = {first: f"= {value}", first + 1: f"is not {value}"}
+                tests[node] += f" = {value}"
+            else:
+                codes = {first + value: value for value in range(branches)}
+                codes |= _late_branches(t, int(thresholds[node]))
+                reached = {
+                    child: f"= {_name(vocabulary.values[value])}"
+                    for child, value in sorted(codes.items(), key=lambda item: item[1])
+                }
+            successors[node] = list(reached)
+            for child, answer in reached.items():
+                depths[child] = depths[node] + 1
+                answers[child] = answer
+        counts = t.node_floats[:n, kernels.COUNTS : kernels.COUNTS + len(classes)]
+        unmet = (0.0,) * (len(classes) - counts.shape[1])  # announced, but no row of them has been learned
+        made: dict[int, Node] = {}
+        for node in range(n - 1, -1, -1):
+            feature = ints[node][0]
+            children = tuple(made.pop(child) for child in successors[node])
+            if children:
+                weights = tuple(map(sum, zip(*(child.counts for child in children), strict=True)))
+            else:
+                weights = (*counts[node].tolist(), *unmet)
+            made[node] = Node(
+                number=node,
+                depth=depths[node],
+                kind="split" if children else "inactive leaf" if feature == kernels.INACTIVE else "leaf",
+                answer=answers[node],
+                feature=features[feature] if children else "",
+                test=tests[node],
+                weight=seen[node],
+                counts=weights,
+                prediction=classes[weights.index(max(weights))] if weights else "",
+                predictor="" if children else "naive Bayes" if bayes[node] else "majority class",
+                children=children,
+                n_below=sum(1 + child.n_below for child in children),
+            )
+        return made[0]
+
+
+def _uses_bayes(t: Tree) -> list[bool]:
+    """Which leaves predict with naive Bayes; the kernel's rule, for all nodes at once."""
+    n = int(t.meta[kernels.N_NODES])
+    kind = int(t.options[kernels.LEAF_KIND])
+    bayes = t.node_ints[:n, kernels.FEATURE] == kernels.ACTIVE
+    bayes &= t.node_floats[:n, kernels.SEEN] >= t.options[kernels.NB_THRESHOLD]
+    bayes &= kind != kernels.MAJORITY
+    if kind == kernels.ADAPTIVE:
+        bayes &= t.node_floats[:n, kernels.NB_LEAD] >= 0.0
+    return cast("list[bool]", bayes.tolist())
+
+
+def _late_branches(t: Tree, link: int) -> dict[int, int]:
+    """Nodes in a chain of late branches, and their values."""
+    found = {}
+    while link >= 0:
+        value, child, link = t.extra[link].tolist()
+        found[child] = value
+    return found
+
+
+# ---------------------------------------------------------------------------------------------- parts
+
+
+def _walk(root: Node, max_depth: int | None) -> Iterator[tuple[Node | None, Node]]:
+    """All nodes to draw with their predecessors, each before its successors, without recursion."""
+    stack: list[tuple[Node | None, Node]] = [(None, root)]
+    while stack:
+        parent, node = stack.pop()
+        yield parent, node
+        if not _is_cut(node, max_depth):
+            stack.extend((node, child) for child in reversed(node.children))
+
+
+def _is_cut(node: Node, max_depth: int | None) -> bool:
+    """Whether a node is drawn without its successors."""
+    return bool(node.children) and node.depth == max_depth
+
+
+def _legible_depth(root: Node) -> int:
+    """Depth to which no more branches end than a plot can show well; at least 1."""
+    level, ends, depth = [root], 1, 0
+    while level and (ends <= _MOST_ENDS or depth <= 1):
+        depth += 1
+        ends += sum(len(node.children) - 1 for node in level if node.children)
+        level = [child for node in level for child in node.children]
+    return max(depth - 1, 1)
+
+
+def _name(value: Any) -> str:
+    """Write a name on one line, all of it visible."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(value))
+    return text if text and text == text.strip() else f"'{text}'"
+
+
+def _number(value: float, decimals: int, thousands: Literal["", ","] = "") -> str:
+    """Write a number with so many decimals, or as many digits if hardly any were left; no zeros last."""
+    if value == 0:
+        return "0"
+    if not 10.0 ** (1 - decimals) <= abs(value) < 1e15:
+        return f"{value:.{max(decimals, 1)}g}"
+    text = f"{value:{thousands}.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _percent(share: float) -> str:
+    percent = 100.0 * share
+    if 0.0 < percent < 0.05:
+        return "<0.1%"
+    return ">99.9%" if 99.95 <= percent < 100.0 else f"{percent:.1f}".removesuffix(".0") + "%"
+
+
+def _weight(node: Node, decimals: int) -> str:
+    return _number(node.weight, min(decimals, 1) if node.weight < 100 else 0, ",")
+
+
+def _class(node: Node) -> str:
+    return f"class {node.prediction}" if node.prediction else "no class"
+
+
+def _more(node: Node) -> str:
+    return f"... {node.n_below:,} more node{'s' * (node.n_below != 1)}"
+
+
+def _shares(node: Node, classes: Sequence[str]) -> str:
+    """Write the classes' shares, largest first: "on: 98%, off: 2%"; nothing if the node has met no row."""
+    total = sum(node.counts)
+    met = sorted((c for c, count in enumerate(node.counts) if count > 0), key=lambda c: -node.counts[c])
+    if len(met) <= _LISTED + 1:
+        return ", ".join(f"{classes[c]}: {_percent(node.counts[c] / total)}" for c in met)
+    parts = [f"{classes[c]}: {_percent(node.counts[c] / total)}" for c in met[:_LISTED]]
+    others = sum(node.counts[c] for c in met[_LISTED:]) / total
+    return ", ".join([*parts, f"{len(met) - _LISTED} more: {_percent(others)}"])
+
+
+def _quoted(text: str) -> str:
+    """Text as part of a DOT string; Graphviz resolves HTML's entities in it."""
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
+
+
+def _fill(node: Node) -> str:
+    """Mix the majority class's colour with white, the less the purer the node; white if it has met no row."""
+    total = sum(node.counts)
+    if total <= 0:
+        return "#ffffff"
+    largest = max(node.counts)
+    k = len(node.counts)
+    purity = (largest / total - 1 / k) / (1 - 1 / k) if k > 1 else 1.0
+    strength = 0.08 + 0.52 * purity
+    c = node.counts.index(largest)
+    if k <= len(_COLOURS):
+        colour = [int(_COLOURS[c][i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    else:  # hues as far apart as may be, whatever the number of classes
+        colour = list(colorsys.hls_to_rgb(0.57 + c * 0.618034, 0.45, 0.85))
+    return "#" + "".join(f"{round(255 * (1 - strength * (1 - part))):02x}" for part in colour)
+
+
+# ---------------------------------------------------------------------------------------------- plot
+
+# Lengths are inches, font sizes points.
+_ROW = 0.54  # from leaf to leaf
+_BOX = 0.42  # height of a box
+_PAD = 0.11  # between a box and its text, left and right
+_CURVE = 0.5  # least width of the part of a column gap in which lines bend
+_MARGIN = 0.15
+_TITLE, _SMALL = 9.0, 7.5
+
+
+def _plot(root: Node, max_depth: int, decimals: int, ax: Axes | None) -> Figure:
+    """Draw a tree from left to right: leaves evenly spaced, splits in the middle of their successors."""
+    from matplotlib.figure import Figure
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.patches import FancyBboxPatch, PathPatch
+    from matplotlib.path import Path as Line
+    from matplotlib.textpath import text_to_path
+
+    fonts = {
+        "title": FontProperties(size=_TITLE, weight="bold"),
+        "small": FontProperties(size=_SMALL),
+        "answer": FontProperties(size=_SMALL + 0.5),
+    }
+
+    def width(text: str, font: str) -> float:
+        return float(text_to_path.get_text_width_height_descent(text, fonts[font], ismath=False)[0]) / 72
+
+    shown = list(_walk(root, max_depth))
+    titles, notes, answers = {}, {}, {}
+    columns = 1 + max(node.depth for _, node in shown)
+    boxes = [0.0] * columns  # width of each column's boxes
+    labels = [0.0] * columns  # and of the answers before it
+    for _, node in shown:
+        titles[node.number] = title = _title(node, max_depth)
+        notes[node.number] = note = _note(node, max_depth, decimals)
+        answer = _shortened(node.answer)
+        if answer.startswith("<= "):
+            answer = "≤" + answer[2:]
+        answers[node.number] = answer
+        boxes[node.depth] = max(boxes[node.depth], width(title, "title"), width(note, "small"))
+        labels[node.depth] = max(labels[node.depth], width(answer, "answer"))
+    place: dict[int, float] = {}  # heights
+    row = 0
+    for _, node in shown:
+        if not node.children or _is_cut(node, max_depth):
+            place[node.number] = _MARGIN + _BOX / 2 + row * _ROW
+            row += 1
+    for _, node in reversed(shown):
+        if node.number not in place:
+            first, last = node.children[0].number, node.children[-1].number
+            place[node.number] = (place[first] + place[last]) / 2
+    curves = [_CURVE] * columns
+    for parent, node in shown:
+        if parent is not None:
+            rise = abs(place[parent.number] - place[node.number])
+            curves[node.depth] = max(curves[node.depth], min(_CURVE + 0.1 * rise, 2 * _CURVE))
+    left = [_MARGIN]
+    for depth in range(1, columns):
+        left.append(left[-1] + boxes[depth - 1] + 2 * _PAD + curves[depth] + labels[depth] + 0.12)
+    total_width = left[-1] + boxes[-1] + 2 * _PAD + _MARGIN
+    total_height = 2 * _MARGIN + _BOX + (row - 1) * _ROW
+    if ax is None:
+        # Image files end at 2^16 pixels.
+        dpi = min(150.0, 65_000 / max(total_width, total_height))
+        figure = Figure(figsize=(total_width, total_height), dpi=dpi)
+        ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
+        scale = 1.0
+    else:
+        figure = cast("Figure", ax.get_figure(root=True))
+        room = ax.get_window_extent()
+        scale = min(room.width / total_width, room.height / total_height) / figure.dpi
+    ax.set_axis_off()
+    ax.set_aspect("equal")
+    ax.set_xlim(0.0, total_width)
+    ax.set_ylim(total_height, 0.0)
+
+    for parent, node in shown:
+        x, y = left[node.depth], place[node.number]
+        if parent is not None:
+            start = left[parent.depth] + boxes[parent.depth] + 2 * _PAD
+            bent = start + curves[node.depth]
+            middle = (start + bent) / 2
+            above = place[parent.number]
+            thickness = 0.8 + 5.2 * (node.weight / root.weight if root.weight > 0 else 0.0)
+            line = Line(
+                [(start, above), (middle, above), (middle, y), (bent, y), (x, y)],
+                [Line.MOVETO, Line.CURVE4, Line.CURVE4, Line.CURVE4, Line.LINETO],
+            )
+            ax.add_patch(
+                PathPatch(line, fill=False, edgecolor="#B8BEC4", linewidth=thickness * scale, zorder=1)
+            )
+            ax.text(
+                x - 0.06, y - (thickness / 2 + 1.5) / 72, answers[node.number], ha="right", va="baseline",
+                fontsize=(_SMALL + 0.5) * scale, color="#333333", zorder=3, parse_math=False, usetex=False,
+            )  # fmt: skip
+        dashed = node.kind == "inactive leaf" or _is_cut(node, max_depth)
+        box_width = boxes[node.depth] + 2 * _PAD
+        ax.add_patch(
+            FancyBboxPatch(
+                (x, y - _BOX / 2), box_width, _BOX, boxstyle="round,pad=0,rounding_size=0.06",
+                facecolor=_fill(node), edgecolor="#5A6168", linewidth=0.8 * scale,
+                linestyle="--" if dashed else "-", zorder=2, gid=f"node{node.number}",
+            )
+        )  # fmt: skip
+        for text, shift, size, weight in (
+            (titles[node.number], -0.075, _TITLE, "bold"),
+            (notes[node.number], 0.095, _SMALL, "normal"),
+        ):
+            ax.text(
+                x + box_width / 2, y + shift, text, ha="center", va="center_baseline", fontsize=size * scale,
+                fontweight=weight, color="#111111", zorder=3, parse_math=False, usetex=False,
+            )  # fmt: skip
+    return figure
+
+
+def _title(node: Node, max_depth: int) -> str:
+    if _is_cut(node, max_depth):
+        return _more(node)
+    return _shortened(node.feature if node.children else _class(node))
+
+
+def _note(node: Node, max_depth: int, decimals: int) -> str:
+    total = sum(node.counts)
+    weight = _weight(node, decimals)
+    if total <= 0:
+        note = "no rows yet"
+    elif node.children:
+        note = f"{_shortened(node.prediction)}: {_percent(max(node.counts) / total)} of {weight}"
+    else:
+        note = f"{_percent(max(node.counts) / total)} of {weight}"
+    if not node.children:
+        note += f" · {'inactive' if node.kind == 'inactive leaf' else node.predictor}"
+    return note
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -54,13 +55,13 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         A split must send more than this share of the weight down at least two of its branches.
     binary_split : bool, default=False
         Split nominal attributes only into one value against the rest, never into one branch per value.
-    pre_prune : bool, default=True
+    pre_prune : bool, default=False
         Let every split compete with not splitting, whose merit is 0.
     remove_poor_attributes : bool, default=False
         Let a leaf stop looking at attributes whose merit lies more than the bound below the best. Only with
         ``leaf_prediction="mc"``: naive Bayes needs them all.
     max_bytes : int or None, default=None
-        Upper limit of :attr:`nbytes`, kept after every single row. What no longer fits is given up in the
+        Upper limit of :attr:`nbytes`, at least 1024, kept after every single row. What no longer fits is given up in the
         published order: the least promising leaves stop learning and only count classes, so that the most
         promising can go on; they resume when their turn comes again.
     memory_period : int, default=1000
@@ -88,9 +89,10 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
     predicted with the split's own class weights. A new column is taken in by all leaves from then on, a vanished
     one is missing. Among classes with equal votes the first wins.
 
-    MOA's tree differs in three details: its merit of not splitting is minus infinity, it loses rows that lack the
-    value a split asks for, and it bounds memory by estimates at intervals. With ``leaf_prediction="nba"`` naive
-    Bayes wins ties, as in MOA (the thesis lets the majority class win them).
+    MOA's tree differs in three details: its pre-pruning never acts (its merit of not splitting is minus infinity,
+    which is why ``pre_prune`` is off by default here), it loses rows that lack the value a split asks for, and it
+    bounds memory by estimates at intervals. With ``leaf_prediction="nba"`` naive Bayes wins ties, as in MOA (the
+    thesis lets the majority class win them).
 
     References
     ----------
@@ -124,7 +126,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         "binary_split": Flag(),
         "pre_prune": Flag(),
         "remove_poor_attributes": Flag(),
-        "max_bytes": Number(1, integer=True, optional=True),
+        "max_bytes": Number(1024, integer=True, optional=True),
         "memory_period": Number(1, integer=True),
         "nominal_features": Columns(),
     }
@@ -224,13 +226,9 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
 
     def _run(self, X: Floats, y: Codes, w: Floats, mode: int, votes: Floats) -> None:
         """Learn all rows, making room wherever the kernel asks for it."""
-        if X.shape[1] > len(self._arrays[_SLOTS]):
-            self._take_in_columns(X.shape[1])
         if self._arrays[_META][kernels.N_CLASSES] < self._n_announced:
             self._take_in_classes(self._n_announced)
             self._arrays[_META][kernels.N_CLASSES] = self._n_announced
-        if self.max_bytes is not None:
-            self._fit_budget()
         row = 0
         while True:
             row = kernels.learn(row, X, y, w, mode, votes, *self._arrays)
@@ -249,13 +247,8 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
     def _tree(self) -> Tree:
         return Tree(*self._arrays)
 
-    @property
-    def _room(self) -> int | None:
-        """Bytes the arrays may take."""
-        return None if self.max_bytes is None else self.max_bytes - self._names_nbytes()
-
     def _fits(self, **sizes: int) -> bool:
-        return self._room is None or self._bytes(**sizes) <= self._room
+        return self.max_bytes is None or self._bytes(**sizes) <= self.max_bytes
 
     def _bytes(
         self, nodes: int | None = None, rows: int | None = None, classes: int | None = None, late: int | None = None,
@@ -279,10 +272,10 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
 
     def _rows_that_fit(self, **sizes: int) -> int:
         """Statistics rows there is room for at the given sizes; negative if even none is too much."""
-        assert self._room is not None
+        assert self.max_bytes is not None
         empty = self._bytes(rows=0, **sizes)
         per_row = self._bytes(rows=1, **sizes) - empty
-        return (self._room - empty) // max(per_row, 1)
+        return (self.max_bytes - empty) // max(per_row, 1)
 
     def _give_way(self, **sizes: int) -> bool:
         """Give up as many statistics rows as it takes for the given sizes to fit; False if that is not enough."""
@@ -298,12 +291,6 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
             self._arrays[_RANGES] = t.ranges[:room].copy()
         t.meta[kernels.ROWS_FIXED] = 1
         return True
-
-    def _fit_budget(self) -> None:
-        """Keep the limit where names and values met since have taken some of it."""
-        if not self._fits():
-            self._resize_nodes(self._arrays[_META][kernels.N_NODES])
-            self._give_way()
 
     def _make_room(self, need: int, x: Floats, y: int) -> None:
         t = self._tree
@@ -327,6 +314,8 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
                 self._arrays[place] = _lengthened(self._arrays[place], rows, 0)
         elif need == kernels.NEED_CLASSES:
             self._take_in_classes(y + 1)
+        elif need == kernels.NEED_COLUMNS:
+            self._take_in_columns(1 + int(np.flatnonzero(~np.isnan(x))[-1]))
         elif need == kernels.NEED_MISSING:
             self._keep_missing()
         elif need == kernels.NEED_EXTRA:
@@ -389,7 +378,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         longer = max(_FIRST_CELLS, 1 << value.bit_length())
         width = t.moments.shape[1] + longer - capacity
         classes = t.node_floats.shape[1] - kernels.COUNTS
-        if self._room is not None and self._rows_that_fit(width=width) < min(4 * classes, len(t.moments)):
+        if self.max_bytes is not None and self._rows_that_fit(width=width) < min(4 * classes, len(t.moments)):
             t.cells[nominal, kernels.CELLS_FIXED] = 1
             return
         self._give_way(width=width)
@@ -415,6 +404,12 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         width = kernels.MEANS + (3 + missing) * (n + m) + blocks
         width += t.moments.shape[1] - kernels.MEANS - 3 * n - old_missing
         if not self._give_way(width=width, columns=columns):
+            warnings.warn(
+                f"max_bytes={self.max_bytes} has no room for more than {known} of {columns} columns; "
+                "the others are passed over.",
+                stacklevel=2,
+            )
+            t.meta[kernels.COLUMNS_FIXED] = 1
             return
         t = self._tree
         rows = len(t.moments)

@@ -1,0 +1,512 @@
+"""The laws that every learner keeps, as checks; and the registry of all learners.
+
+:func:`check_learner` runs every check that fits a learner, in the project's own tests on every learner of
+:func:`all_learners`, and in yours on your own::
+
+    from anabranch.testing import check_learner
+
+    def test_my_learner():
+        check_learner(MyLearner())
+
+The laws:
+
+- **Chunk law.** However the rows are cut into chunks, state and predictions are the same to the last bit.
+- **Thread law.** ``n_jobs`` changes speed only.
+- **Restart law.** Saved in mid-stream and loaded again, a learner goes on as if it had never stopped.
+- **Purity.** Predicting changes nothing, inputs are never modified, a call that raises changes nothing.
+- **Memory law.** With ``max_bytes``, ``nbytes`` never exceeds it, not even for one row.
+- **Missing and new.** Gaps, unseen values, new classes and columns that come and go do no harm.
+- **Agreement.** Probabilities are finite, not negative and sum to 1; ``predict`` is their arg max; the verbs for
+  one row say the same as those for chunks.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import inspect
+import pickle
+import pkgutil
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+import anabranch
+from anabranch import checkpoint
+from anabranch.base import StreamClassifier, StreamLearner
+
+__all__ = ["CHECKS", "all_learners", "check_learner", "variants"]
+
+Row = dict[str, Any]
+
+# Packages of the library that hold no learner, so that the walk need not import them.
+_WITHOUT_LEARNERS = {"cli", "__main__", "datasets", "evaluation", "kernels", "metrics", "papers", "stream", "testing"}
+
+# Settings beyond the defaults under which a class is checked too.
+_VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "HoeffdingTreeClassifier": [
+        {"grace_period": 20, "tie_threshold": 0.5},
+        {"grace_period": 20, "tie_threshold": 0.5, "leaf_prediction": "nb", "criterion": "gini", "pre_prune": True},
+        {
+            "grace_period": 20,
+            "tie_threshold": 0.5,
+            "leaf_prediction": "mc",
+            "remove_poor_attributes": True,
+            "binary_split": True,
+        },
+        {"grace_period": 20, "tie_threshold": 0.5, "max_bytes": 6000, "memory_period": 50},
+        {"grace_period": 20, "tie_threshold": 0.5, "max_bytes": 40_000},
+    ],
+}
+
+
+def all_learners() -> list[type[StreamLearner]]:
+    """Every public learner class of the library, found by walking its modules.
+
+    Returns
+    -------
+    list of type
+        Sorted by name.
+
+    Examples
+    --------
+    >>> from anabranch.testing import all_learners
+    >>> [cls.__name__ for cls in all_learners()][:2]
+    ['HoeffdingTreeClassifier', 'MajorityClassClassifier']
+    """
+    found: set[type[StreamLearner]] = set()
+    for info in pkgutil.walk_packages(anabranch.__path__, "anabranch."):
+        parts = info.name.split(".")[1:]
+        if parts[0] in _WITHOUT_LEARNERS or any(part.startswith("_") for part in parts):
+            continue
+        module = importlib.import_module(info.name)
+        for _, cls in inspect.getmembers(module, inspect.isclass):
+            base = cls.__name__.startswith("Stream")
+            if issubclass(cls, StreamLearner) and cls.__module__ == module.__name__ and not base:
+                found.add(cls)
+    return sorted(found, key=lambda cls: cls.__name__)
+
+
+def variants() -> list[StreamLearner]:
+    """Every learner of the library under its defaults, and under settings that bring out what else it can do."""
+    return [
+        cls(**settings) for cls in all_learners() for settings in [{}, *_VARIANTS.get(cls.__name__, [])]
+    ]
+
+
+# ---------------------------------------------------------------------------------------------- rows
+
+
+def _numbers(n: int, seed: int = 0, gaps: bool = False, classes: int = 3) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Rows of numbers whose class can be learned: columns of several scales, one of them constant."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, classes, n)
+    X = rng.standard_normal((n, 5)) + np.column_stack([y, y * 0.5, 0 * y, -y, 0 * y])
+    X[:, 1] *= 1e6
+    X[:, 2] = X[:, 2].round(1)
+    X[:, 4] = 7.0
+    if gaps:
+        X[rng.random((n, 5)) < 0.1] = np.nan
+    return X, y
+
+
+def _rows(n: int, seed: int = 0) -> tuple[list[Row], NDArray[Any]]:
+    """Rows as dicts: text, gaps, columns that come and go, classes and values that turn up late."""
+    rng = np.random.default_rng(seed)
+    colours = ["red", "green", "blue", "black", "white", "yellow", "pink"]
+    labels = np.empty(n, dtype=object)
+    rows: list[Row] = []
+    for i in range(n):
+        late = int(i > n // 2)
+        code = int(rng.integers(0, 3 + late))
+        labels[i] = ["no", "yes", "maybe", "never"][code]
+        row: Row = {"size": float(rng.standard_normal() + code)}
+        row["colour"] = colours[int(rng.integers(0, 3 + 4 * late)) if rng.random() < 0.5 else code]
+        if rng.random() < 0.15:
+            row["size"] = None
+        if rng.random() < 0.1:
+            row["colour"] = None
+        if i < 2 * n // 3:
+            row["old"] = int(rng.integers(0, 10)) + code
+        if i > n // 3:
+            row["new"] = bool(rng.random() < 0.2 + 0.15 * code)
+            row["kind"] = "even" if code % 2 == 0 else "odd"
+        rows.append(row)
+    return rows, labels
+
+
+def _weights(n: int, seed: int = 0) -> NDArray[Any]:
+    rng = np.random.default_rng(seed + 1)
+    w: NDArray[Any] = rng.exponential(1.0, n) * (rng.random(n) > 0.1)
+    return w
+
+
+def _streams() -> Iterator[tuple[str, Any, NDArray[Any], NDArray[Any] | None]]:
+    """Streams as (name, rows, labels, weights)."""
+    n = 700
+    yield "numbers", *_numbers(n), None
+    yield "numbers with gaps and weights", *_numbers(n, gaps=True), _weights(n)
+    yield "named rows", *_rows(n), None
+    rows, labels = _rows(n, seed=3)
+    yield "named rows with weights", rows, labels, _weights(n)
+
+
+def _cuts(n: int, sizes: Sequence[int]) -> Iterator[slice]:
+    """Slices that cut n rows into chunks of the given sizes, over and over."""
+    start = 0
+    turn = 0
+    while start < n:
+        yield slice(start, start + sizes[turn % len(sizes)])
+        start += sizes[turn % len(sizes)]
+        turn += 1
+
+
+def _part(values: Any, cut: slice) -> Any:
+    return None if values is None else values[cut]
+
+
+def _learned(learner: Any, X: Any, y: Any, w: Any, sizes: Sequence[int] = (100,)) -> Any:
+    """A fresh copy of the learner that has learned the rows."""
+    result = clone(learner)
+    for cut in _cuts(len(y), sizes):
+        result.partial_fit(X[cut], y[cut], sample_weight=_part(w, cut))
+    return result
+
+
+def _same(a: Any, b: Any, what: str) -> None:
+    assert a.to_bytes() == b.to_bytes(), f"{what}: the states differ"
+
+
+# ---------------------------------------------------------------------------------------------- checks
+
+
+def check_chunk_law(learner: Any) -> None:
+    """Rows one by one, in chunks of any sizes, or all at once: the same state and the same predictions."""
+    for name, X, y, w in _streams():
+        n = len(y)
+        whole = _learned(learner, X, y, w, [n])
+        tested = {}
+        for sizes in ([1], [7, 1, 130, 2], [256], [n]):
+            what = f"{name}, chunks of {sizes}"
+            _same(_learned(learner, X, y, w, sizes), whole, what)
+            other = clone(learner)
+            parts = []
+            for cut in _cuts(n, sizes):
+                parts.append(other.test_then_train(X[cut], y[cut], _part(w, cut)))
+            _same(other, whole, f"{what}, test_then_train")
+            width = max(part.shape[1] for part in parts)
+            tested[tuple(sizes)] = np.vstack([np.pad(p, ((0, 0), (0, width - p.shape[1]))) for p in parts])
+        first = tested[(n,)]
+        for sizes_, proba in tested.items():
+            assert np.array_equal(proba, first), f"{name}: test_then_train differs for chunks of {sizes_}"
+
+
+def check_just_before_and_after(learner: Any) -> None:
+    """test_then_train is predict_proba just before each row, and ``_train_then_test`` just after."""
+    for name, X, y, w in _streams():
+        n = 250
+        for start in (0, 300):
+            fused, slow, after = (_learned(learner, X[:start], y[:start], _part(w, slice(start))) for _ in range(3))
+            proba = fused.test_then_train(X[start : start + n], y[start : start + n], _part(w, slice(start, start + n)))
+            for i in range(start, start + n):
+                if slow.__sklearn_is_fitted__():
+                    expected = slow.predict_proba(X[i : i + 1])[0]
+                    got = proba[i - start]
+                    assert np.array_equal(got[: len(expected)], expected), f"{name}: row {i} before learning"
+                    assert not got[len(expected) :].any(), f"{name}: row {i} knows a later class"
+                slow.partial_fit(X[i : i + 1], y[i : i + 1], sample_weight=_part(w, slice(i, i + 1)))
+            _same(fused, slow, f"{name}: after test_then_train")
+            if start == 0 or not hasattr(after, "_train_then_test"):
+                continue
+            # The inner hook: encode as the public methods do.
+            X_, y_, w_ = X[start : start + n], y[start : start + n], _part(w, slice(start, start + n))
+            rows, after._schema = after._schema.encode(X_)
+            codes, after._labels = after._labels.encode(after._label_array(y_))
+            after._n_classes = len(after._labels)
+            votes = after._train_then_test(rows, codes, after._encode_weights(w_, n))
+            again = _learned(learner, X[:start], y[:start], _part(w, slice(start)))
+            for i in range(n):
+                again.partial_fit(X_[i : i + 1], y_[i : i + 1], sample_weight=_part(w_, slice(i, i + 1)))
+                expected = again.predict_proba(X_[i : i + 1])[0]
+                total = votes[i].sum()
+                if total > 0:
+                    scaled = votes[i][: len(expected)] / total
+                    assert np.allclose(scaled, expected, rtol=1e-12), f"{name}: row {i} after learning"
+            _same(after, again, f"{name}: after _train_then_test")
+
+
+def check_thread_law(learner: Any) -> None:
+    """``n_jobs`` changes speed only."""
+    if "n_jobs" not in learner.get_params():
+        return
+    X, y = _numbers(700)
+    one = _learned(clone(learner).set_params(n_jobs=1), X, y, None)
+    two = _learned(clone(learner).set_params(n_jobs=2), X, y, None)
+    assert np.array_equal(one.predict_proba(X), two.predict_proba(X)), "n_jobs changes predictions"
+    _same(one.set_params(n_jobs=None), two.set_params(n_jobs=None), "n_jobs")
+
+
+def check_restart_law(learner: Any) -> None:
+    """A copy made in mid-stream in any way goes on exactly as the original."""
+    ways: dict[str, Callable[[Any], Any]] = {
+        "to_bytes and from_bytes": lambda it: type(it).from_bytes(it.to_bytes()),
+        "pickle": lambda it: pickle.loads(pickle.dumps(it)),
+        "deepcopy": copy.deepcopy,
+    }
+    for name, X, y, w in _streams():
+        for where in (0, 1, 333):
+            original = _learned(learner, X[:where], y[:where], _part(w, slice(where)))
+            for way, make in ways.items():
+                other = make(original)
+                _same(original, other, f"{name}: {way} at row {where}")
+                straight = _learned(learner, X[:where], y[:where], _part(w, slice(where)))
+                for cut in _cuts(len(y) - where, [90]):
+                    shifted = slice(cut.start + where, cut.stop + where)
+                    for it in (straight, other):
+                        it.partial_fit(X[shifted], y[shifted], sample_weight=_part(w, shifted))
+                _same(straight, other, f"{name}: {way} at row {where}, then on")
+                assert np.array_equal(straight.predict_proba(X), other.predict_proba(X)), f"{name}: {way}"
+    fresh = clone(_learned(learner, *_numbers(50), None))
+    assert not fresh.__sklearn_is_fitted__(), "clone copies what was learned"
+
+
+def check_purity(learner: Any) -> None:
+    """Predicting changes nothing, inputs are not modified, and a call that raises changes nothing."""
+    for name, X, y, w in _streams():
+        kept = copy.deepcopy((X, y, w))
+        it = _learned(learner, X, y, w)
+        state = it.to_bytes()
+        it.predict(X)
+        it.predict_proba(X[:3])
+        one = _as_dict(X[0])
+        it.predict_one(one)
+        it.predict_proba_one({"never met": 1.0, "nor this": "text"} if isinstance(X, list) else one)
+        assert it.to_bytes() == state, f"{name}: predicting changes the state"
+        for before, after in zip(kept, (X, y, w), strict=True):
+            same = np.array_equal(before, after, equal_nan=True) if _is_floats(after) else before == after
+            assert np.all(same), f"{name}: an input was modified"
+        for what, bad_X, bad_y, bad_w in _bad_input(X, y):
+            for call in ("partial_fit", "test_then_train"):
+                try:
+                    getattr(it, call)(bad_X, bad_y, sample_weight=bad_w)
+                except (ValueError, TypeError) as error:
+                    assert len(str(error)) > 10, f"{what}: the message says nothing"
+                else:
+                    raise AssertionError(f"{name}: {call} takes {what}")
+                assert it.to_bytes() == state, f"{name}: {call} of {what} raises, and changes the state"
+
+
+def _is_floats(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
+
+
+def _as_dict(row: Any) -> Row:
+    return row if isinstance(row, dict) else {f"x{j}": value for j, value in enumerate(row)}
+
+
+def _bad_input(X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any]]:
+    """Input no learner may take, as (what, X, y, weights)."""
+    n = 20
+    good, labels = X[:n], y[:n]
+    yield "fewer labels than rows", good, labels[:-1], None
+    yield "no rows", good[:0], labels[:0], None
+    yield "no labels", good, None, None
+    yield "a negative weight", good, labels, [1.0] * (n - 1) + [-1.0]
+    yield "an infinite weight", good, labels, [1.0] * (n - 1) + [np.inf]
+    yield "a weight that is NaN", good, labels, [1.0] * (n - 1) + [np.nan]
+    yield "too few weights", good, labels, [1.0] * (n - 1)
+    yield "a label that is NaN", good, [*labels[:-1], float("nan")], None
+    yield "a label that is None", good, [*labels[:-1], None], None
+    yield "a label that cannot be hashed", good, [*labels[:-1], {"a": 1}], None
+    if isinstance(good, list):
+        yield "infinity", [*good[:-1], {"size": np.inf}], labels, None
+        yield "text where numbers were", [*good[:-1], {"size": "large"}], labels, None
+        yield "a date", [*good[:-1], {"size": np.datetime64("2020-01-01")}], labels, None
+        yield "a list in a row", [*good[:-1], {"colour": ["red"]}], labels, None
+    else:
+        infinite = good.copy()
+        infinite[-1, 0] = -np.inf
+        yield "infinity", infinite, labels, None
+        yield "a column less", good[:, :-1], labels, None
+        yield "text where numbers were", good.astype(str), labels, None
+        yield "three dimensions", good[None], labels, None
+
+
+def check_memory_law(learner: Any) -> None:
+    """``nbytes`` counts what is there, and never exceeds ``max_bytes``."""
+    for name, X, y, w in _streams():
+        it = _learned(learner, X, y, w)
+        assert it.nbytes == sum(a.nbytes for a in _arrays(it)), f"{name}: nbytes does not count the arrays"
+    if "max_bytes" not in learner.get_params():
+        return
+    for limit in (1500, 4000, 12_000, 100_000):
+        for name, X, y, w in _streams():
+            it = clone(learner).set_params(max_bytes=limit)
+            for i in range(0, len(y)):
+                it.partial_fit(X[i : i + 1], y[i : i + 1], sample_weight=_part(w, slice(i, i + 1)))
+                assert it.nbytes <= limit, f"{name}: {it.nbytes} bytes after row {i}, the limit is {limit}"
+            proba = it.predict_proba(X)
+            assert np.isfinite(proba).all(), name
+
+
+def _arrays(value: Any, seen: set[int] | None = None) -> Iterator[NDArray[Any]]:
+    """Arrays reachable from a learner's attributes: a count of its own beside ``nbytes``."""
+    seen = set() if seen is None else seen
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from _arrays(part, seen)
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _arrays(part, seen)
+    elif isinstance(value, StreamLearner):
+        yield from _arrays(vars(value), seen)
+
+
+def check_missing_and_new(learner: Any) -> None:
+    """Gaps everywhere, unseen values, late classes, columns that come and go: defined, and no harm done."""
+    rows, labels = _rows(700)
+    it = _learned(learner, rows, labels, None)
+    assert list(it.classes_) == list(dict.fromkeys(labels)), "classes_ is not in the order of their first rows"
+    for odd in (
+        {"size": None, "colour": None},
+        {"colour": "a colour never seen"},
+        {"unknown": 3.0},
+        {},
+        {"size": -1e99, "old": 1e99},
+    ):
+        proba = it.predict_proba_one(odd)
+        assert abs(sum(proba.values()) - 1.0) < 1e-9, f"probabilities of {odd}"
+    shuffled = [dict(reversed(list(row.items()))) for row in rows]
+    assert np.array_equal(it.predict_proba(shuffled), it.predict_proba(rows)), "the order of named columns matters"
+    X, y = _numbers(700)
+    blank = np.full_like(X, np.nan)
+    it = clone(learner).partial_fit(blank[:50], y[:50])
+    it.partial_fit(X, y)
+    it.partial_fit(blank[:50], y[:50])
+    proba = it.predict_proba(np.vstack([X, blank]))
+    assert np.isfinite(proba).all()
+    # A row of weight 0 teaches nothing.
+    it = _learned(learner, X, y, None)
+    before = it.predict_proba(X)
+    it.partial_fit(X[:40], y[:40], sample_weight=np.zeros(40))
+    assert np.array_equal(it.predict_proba(X), before), "rows of weight 0 teach something"
+
+
+def check_agreement(learner: Any) -> None:
+    """Probabilities are sound, ``predict`` is their arg max, and all ways of asking and telling agree."""
+    for name, X, y, w in _streams():
+        it = _learned(learner, X, y, w)
+        proba = it.predict_proba(X)
+        assert proba.shape == (len(y), len(it.classes_)), name
+        assert np.isfinite(proba).all() and (proba >= 0).all(), name
+        assert np.allclose(proba.sum(axis=1), 1.0, atol=1e-9), name
+        assert np.array_equal(it.predict(X), it.classes_[proba.argmax(axis=1)]), name
+        single = np.vstack([it.predict_proba(X[i : i + 1]) for i in range(len(y))])
+        assert np.array_equal(single, proba), f"{name}: rows alone and in a chunk differ"
+        if isinstance(X, list):
+            one = clone(learner)
+            for i, row in enumerate(X):
+                one.learn_one(row, y[i], 1.0 if w is None else float(w[i]))
+            _same(one, it, f"{name}: learn_one")
+            for i, row in enumerate(X[:100]):
+                assert one.predict_one(row) == one.classes_[proba[i].argmax()], name
+                assert list(one.predict_proba_one(row).values()) == proba[i].tolist(), name
+    fresh = clone(learner)
+    assert fresh.predict_one({"a": 1.0}) is None
+    assert fresh.predict_proba_one({"a": 1.0}) == {}
+
+
+def check_labels(learner: Any) -> None:
+    """Labels of any hashable kind, kept as they are; announced ones come first and sorted."""
+    X, codes = _numbers(120)
+    for labels in (["b", "a", "c"], [-5, 7, 100_000_000_000], [2.0, 1.0, 0.0], [("x", 1), ("y", 2), "z"], [1, "1", 2]):
+        y = np.empty(len(codes), object)
+        y[:] = [labels[code] for code in codes]
+        it = clone(learner).partial_fit(X, y)
+        assert set(it.classes_.tolist()) == set(labels), f"labels {labels} became {it.classes_}"
+        assert all(label in labels for label in it.predict(X).tolist())
+    it = clone(learner).partial_fit(X, codes == 1, classes=[True, False])
+    assert it.classes_.tolist() == [False, True] and it.predict(X).dtype == bool
+    it = clone(learner).partial_fit(X, codes, classes=[9, 1, 2])
+    assert it.classes_.tolist() == [1, 2, 9, 0]
+    alone = clone(learner).partial_fit(X[:5], [3] * 5)
+    assert alone.predict(X[:2]).tolist() == [3, 3]
+
+
+def check_parameters(learner: Any) -> None:
+    """Bad parameters are refused when learning starts, by name; ``get_params`` gives back what was set."""
+    params = learner.get_params()
+    assert clone(learner).get_params() == params
+    X, y = _numbers(20)
+    for name in type(learner)._constraints:
+        it = clone(learner).set_params(**{name: object()})
+        try:
+            it.partial_fit(X, y)
+        except (ValueError, TypeError) as error:
+            assert name in str(error), f"the message about {name} does not name it: {error}"
+        else:
+            raise AssertionError(f"{name}=object() is taken")
+        assert not it.__sklearn_is_fitted__()
+
+
+def check_fit_forgets(learner: Any) -> None:
+    """``fit`` starts afresh; if it raises, what was learned before stays."""
+    X, y = _numbers(200)
+    it = _learned(learner, *_rows(100), None)
+    state = it.to_bytes()
+    try:
+        it.fit(X, y[:-1])
+    except ValueError:
+        assert it.to_bytes() == state, "fit forgets before it has checked its input"
+    else:
+        raise AssertionError("fit takes fewer labels than rows")
+    _same(it.fit(X, y), clone(learner).fit(X, y), "fit")
+
+
+CHECKS: list[Callable[[Any], None]] = [
+    check_chunk_law,
+    check_just_before_and_after,
+    check_thread_law,
+    check_restart_law,
+    check_purity,
+    check_memory_law,
+    check_missing_and_new,
+    check_agreement,
+    check_labels,
+    check_parameters,
+    check_fit_forgets,
+]
+
+
+def check_learner(learner: StreamLearner) -> None:
+    """Run every check on a learner.
+
+    Parameters
+    ----------
+    learner : StreamLearner
+        Its parameters count; what it has learned does not.
+
+    Raises
+    ------
+    AssertionError
+        At the first law that is broken; the message says which, and where.
+
+    Examples
+    --------
+    >>> from anabranch.dummy import NoChangeClassifier
+    >>> from anabranch.testing import check_learner
+    >>> check_learner(NoChangeClassifier())
+    """
+    if not isinstance(learner, StreamClassifier):
+        raise TypeError(f"{type(learner).__name__} is not a StreamClassifier.")
+    for check in CHECKS:
+        check(learner)
+    assert checkpoint.from_bytes(checkpoint.to_bytes(learner)).get_params() == learner.get_params()

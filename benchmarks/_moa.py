@@ -1,0 +1,125 @@
+"""MOA at its best: its own loop in Java, over instances that lie in memory.
+
+CapyMOA brings MOA along and starts the Java machine inside this process, with the heap it chooses
+(``CAPYMOA_JVM_ARGS`` changes its options). Nothing crosses from Python to Java while the clock runs but the
+one call that starts the loop.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from _contestants import Rows
+from _harness import Contestant, passes_for
+
+
+@cache
+def _java() -> Any:
+    """Start the Java machine."""
+    try:
+        import capymoa  # noqa: F401
+    except ImportError as error:
+        raise SystemExit(
+            f"MOA cannot be measured ({error}): it takes Java 17 and pip install '.[bench]'. "
+            "Leave it out with --peers."
+        ) from error
+    import jpype
+
+    return jpype
+
+
+def java_class(name: str) -> Any:
+    """Return a Java class by its full name."""
+    return _java().JClass(name)
+
+
+def version() -> str:
+    """Return the version of Java."""
+    return str(java_class("java.lang.System").getProperty("java.version"))
+
+
+def instances(rows: Rows) -> Any:
+    """Return the rows as MOA's instances, all numeric, the class last."""
+    array_list = java_class("java.util.ArrayList")
+    attribute = java_class("com.yahoo.labs.samoa.instances.Attribute")
+    dense = java_class("com.yahoo.labs.samoa.instances.DenseInstance")
+    labels = array_list()
+    for label in range(rows.n_classes):
+        labels.add(str(label))
+    attributes = array_list()
+    for j in range(rows.X.shape[1]):
+        attributes.add(attribute(f"x{j}"))
+    attributes.add(attribute("class", labels))
+    made = java_class("com.yahoo.labs.samoa.instances.Instances")(rows.name, attributes, len(rows))
+    made.setClassIndex(rows.X.shape[1])
+    # A Java double[][] goes over in one piece; its rows become the instances' own arrays.
+    for values in _java().JArray.of(_with_labels(rows)):
+        made.add(dense(1.0, values))
+        made.instance(made.numInstances() - 1).setDataset(made)
+    return made
+
+
+def _with_labels(rows: Rows) -> Any:
+    import numpy as np
+
+    return np.hstack([rows.X, rows.y[:, None].astype(np.float64)])
+
+
+class Moa(Contestant):
+    """A classifier of MOA's.
+
+    Parameters
+    ----------
+    name : str
+    command : str
+        A class under ``moa.classifiers`` with its options, as on MOA's command line.
+    rows : Rows
+    """
+
+    def __init__(self, name: str, command: str, rows: Rows, **options: Any) -> None:
+        options.setdefault("passes", passes_for(len(rows), 300_000))
+        options.setdefault("warm_up", 3)  # Java compiles what turns out to be used much
+        super().__init__(name, len(rows), **options)
+        self.command = command
+        self.instances = instances(rows)
+
+    def _stream(self) -> Any:
+        return java_class("moa.streams.CachedInstancesStream")(self.instances)
+
+    def prepare(self) -> None:
+        """Make a fresh learner."""
+        self.learner = None
+        classifier = java_class("moa.classifiers.Classifier")
+        self.learner = java_class("moa.options.ClassOption").cliStringToObject(self.command, classifier, None)
+        self.stream = self._stream()
+        self.learner.setModelContext(self.stream.getHeader())
+        self.learner.prepareForUse()
+        self.evaluator = java_class("moa.evaluation.BasicClassificationPerformanceEvaluator")()
+        self.evaluator.prepareForUse()
+        self.loop = java_class("moa.evaluation.EfficientEvaluationLoops").PrequentialEvaluation
+        _collect()
+
+    def run(self) -> float:
+        """Return the accuracy in percent."""
+        self.loop(self.stream, self.learner, self.evaluator, None, -1, 10_000, False, False)
+        return float(self.evaluator.getPerformanceMeasurements()[1].getValue())
+
+    def nbytes(self) -> int | None:
+        """Return how much the heap shrinks when the learner goes."""
+        self.evaluator = self.stream = None
+        with_learner = _heap()
+        self.learner = None
+        return with_learner - _heap()
+
+
+def _collect() -> None:
+    java_class("java.lang.System").gc()
+
+
+def _heap() -> int:
+    """Bytes that live in Java's heap."""
+    for _ in range(3):
+        _collect()
+    runtime = java_class("java.lang.Runtime").getRuntime()
+    return int(runtime.totalMemory() - runtime.freeMemory())

@@ -1,0 +1,121 @@
+"""The Hoeffding tree against the reference, and what is its own beside the laws."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from reference_hoeffding import ReferenceTree
+
+from anabranch.kernels import hoeffding as kernels
+from anabranch.stream import RandomRBF
+from anabranch.tree import HoeffdingTreeClassifier
+
+
+def outline(learner, node=0):
+    """A tree as nested tuples, as ReferenceTree.outline gives it."""
+    t = learner._tree
+    ints, floats = t.node_ints[node], t.node_floats[node]
+    feature = int(ints[kernels.FEATURE])
+    if feature < 0:
+        return {c: n for c, n in enumerate(floats[kernels.COUNTS :].tolist()) if n > 0}
+    branches = int(ints[kernels.BRANCHES])
+    first = int(ints[kernels.CHILD])
+    cut = float(floats[kernels.THRESHOLD])
+    if branches == kernels.NUMERIC:
+        kind, children = "<=", {0: first, 1: first + 1}
+    elif branches == kernels.EQUALS:
+        kind, children = "=", {0: first, 1: first + 1}
+    else:
+        kind, children = "each", {b: first + b for b in range(branches)}
+        link = int(cut)
+        while link >= 0:
+            value, child, link = t.extra[link].tolist()
+            children[value] = child
+        cut = -1
+    return (feature, kind, cut, {b: outline(learner, c) for b, c in children.items()})
+
+
+def assert_same(got, expected):
+    assert type(got) is type(expected), (got, expected)
+    if isinstance(got, dict):
+        assert got.keys() == expected.keys()
+        assert got == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        return
+    assert got[:2] == expected[:2]
+    assert got[2] == pytest.approx(expected[2], rel=1e-9, abs=1e-9)
+    assert got[3].keys() == expected[3].keys()
+    for branch in got[3]:
+        assert_same(got[3][branch], expected[3][branch])
+
+
+def mixed_stream(n, seed, gaps, classes=3):
+    """Two numeric and three nominal columns; the class depends on both kinds; values turn up late."""
+    rng = np.random.default_rng(seed)
+    X = np.empty((n, 5))
+    X[:, :2] = rng.standard_normal((n, 2))
+    late = np.arange(n) > n // 2
+    X[:, 2] = rng.integers(0, 2 + 3 * late)
+    X[:, 3] = rng.integers(0, 6, n)
+    X[:, 4] = rng.integers(0, 2, n)
+    y = ((X[:, 0] > 0).astype(int) + (X[:, 3] % 3 == 1) + (X[:, 2] == 1)) % classes
+    y = np.where(rng.random(n) < 0.1, rng.integers(0, classes, n), y)
+    if gaps:
+        X[rng.random(X.shape) < 0.08] = np.nan
+    return X, y
+
+
+def with_codes(X, nominal):
+    """Nominal values as the schema codes them: by their first row."""
+    X = X.copy()
+    for j in nominal:
+        codes = {}
+        for i, value in enumerate(X[:, j]):
+            if not np.isnan(value):
+                X[i, j] = codes.setdefault(value, len(codes))
+    return X
+
+
+SETTINGS = [
+    {},
+    {"leaf_prediction": "nb"},
+    {"leaf_prediction": "mc", "criterion": "gini"},
+    {"binary_split": True, "min_branch_fraction": 0.05},
+    {"pre_prune": True, "n_split_points": 3},
+]
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize("gaps", [False, True], ids=["whole", "gaps"])
+@pytest.mark.parametrize("kind", ["numbers", "mixed"])
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_equals_the_reference(settings, kind, gaps, weighted):
+    n = 4000
+    if kind == "mixed":
+        X, y = mixed_stream(n, 1, gaps)
+        nominal = [2, 3, 4]
+    else:
+        X, y = RandomRBF(n_centroids=12, n_features=5, n_classes=3, seed=5).take(n)
+        X, y, nominal = X.copy(), np.asarray(y), []
+        if gaps:
+            X[np.random.default_rng(0).random(X.shape) < 0.05] = np.nan
+    w = np.random.default_rng(2).exponential(1.0, n) if weighted else np.ones(n)
+    options = {"grace_period": 50, "tie_threshold": 0.2, "delta": 1e-3}
+    learner = HoeffdingTreeClassifier(nominal_features=nominal, **options, **settings)
+    learner.announce([0, 1, 2])
+    reference = ReferenceTree(
+        5, nominal, grace=50, tau=0.2, delta=1e-3, gini=settings.get("criterion") == "gini",
+        leaf=settings.get("leaf_prediction", "nba"), points=settings.get("n_split_points", 10),
+        min_share=settings.get("min_branch_fraction", 0.01), binary=settings.get("binary_split", False),
+        pre_prune=settings.get("pre_prune", False),
+    )  # fmt: skip
+    reference.classes = 3
+    proba = learner.test_then_train(X, y, w)
+    expected = np.empty_like(proba)
+    rows = [[None if np.isnan(v) else v for v in row] for row in with_codes(X, nominal).tolist()]
+    for i, row in enumerate(rows):
+        votes = reference.votes(row, 3)
+        expected[i] = votes if votes.sum() else np.full(3, 1 / 3)
+        reference.learn(row, int(y[i]), float(w[i]))
+    np.testing.assert_allclose(proba, expected, rtol=1e-7, atol=1e-9)
+    assert_same(outline(learner), reference.outline())
+    assert learner.n_leaves_ > 5

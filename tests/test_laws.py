@@ -1,0 +1,27 @@
+"""Every law on every learner."""
+
+from __future__ import annotations
+
+import pytest
+
+from anabranch.testing import CHECKS, all_learners, variants
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("learner", variants(), ids=lambda learner: repr(learner).replace("\n", "")[:90])
+def test_law(learner, check):
+    check(learner)
+
+
+def test_registry_misses_no_learner():
+    from anabranch.base import StreamLearner
+
+    def below(cls):
+        for sub in cls.__subclasses__():
+            yield sub
+            yield from below(sub)
+
+    public = {c for c in below(StreamLearner) if c.__module__.startswith("anabranch.")} - {
+        c for c in below(StreamLearner) if c.__name__ in ("StreamClassifier", "StreamRegressor")
+    }
+    assert public == set(all_learners())
