@@ -71,12 +71,6 @@ class StreamLearner(BaseEstimator):  # type: ignore[misc]
     def _begin(self) -> None:
         """Set up the state before the first row; ``get_params()`` has been checked. Overridden by learners."""
 
-    def _reset(self) -> None:
-        """Forget everything learned."""
-        parameters = self.get_params(deep=False)
-        for name in [name for name in self.__dict__ if name not in parameters]:
-            del self.__dict__[name]
-
     def _start(self) -> None:
         """Check the parameters and set the state up, the first time anything is learned."""
         check_parameters(self._constraints, self.get_params(deep=False))
@@ -281,9 +275,8 @@ class StreamClassifier(ClassifierMixin, StreamLearner):  # type: ignore[misc]
         """
         fresh = type(self)(**self.get_params(deep=False))
         fresh._learn_chunk(X, y, fresh._distinct(y), sample_weight, votes=False)
-        self._reset()
-        parameters = self.get_params(deep=False)
-        self.__dict__.update({k: v for k, v in fresh.__dict__.items() if k not in parameters})
+        # Other attributes stay: scikit-learn keeps some of its own on an estimator while it calls fit.
+        self.__dict__.update({k: v for k, v in fresh.__dict__.items() if k not in fresh.get_params(deep=False)})
         return self
 
     def _distinct(self, y: Any) -> list[Any]:
@@ -416,7 +409,11 @@ class StreamClassifier(ClassifierMixin, StreamLearner):  # type: ignore[misc]
         if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biu":
             return y
         if not isinstance(y, np.ndarray):
-            values = y.to_list() if hasattr(y, "to_list") else y.tolist() if hasattr(y, "tolist") else y
+            values = y
+            if hasattr(y, "to_list"):  # a series
+                values = y.to_list()
+            elif hasattr(y, "__array__"):
+                values = np.asarray(y).tolist()
             if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
                 raise ValueError(f"y should be a 1d array, got {values!r} instead.")
             values = list(values)

@@ -110,7 +110,7 @@ class Vocabulary:
         if self._table is not None and array.dtype.kind in "biuf":
             codes = np.empty(array.size, np.int64)
             with np.errstate(invalid="ignore"):
-                whole = array.astype(np.int64, copy=False)
+                whole = array.astype(np.int64, copy=not array.flags.writeable)
             exact = array.dtype.kind != "f" or np.array_equal(whole, array)
             if exact and look_up(whole, self._low, self._table, codes) < 0:
                 return codes, self
@@ -241,8 +241,13 @@ class Schema:
             and X.shape[0] > 0
             and not self.nominal.any()
         ):
+            X = _writable(X)
             self._refuse_infinite(X)
             return X, self
+        if hasattr(X, "toarray") and hasattr(X, "nnz"):  # before dicts: one sparse format is one
+            raise TypeError(
+                f"Sparse data was passed, but dense data is required by {estimator}: X.toarray() converts it."
+            )
         if isinstance(X, Mapping):
             X = [X]
         if isinstance(X, (list, tuple)) and X and all(isinstance(row, Mapping) for row in X):
@@ -299,7 +304,7 @@ class Schema:
                     )
         plain = X.dtype.kind in "biuf"
         if plain and not self.nominal_features and not self.nominal.any():
-            X = np.ascontiguousarray(X, np.float64)
+            X = _writable(np.ascontiguousarray(X, np.float64))
             self._refuse_infinite(X)
             if self.names:
                 return X, self
@@ -418,6 +423,11 @@ def _first_number(values: list[Any]) -> Any:
     return next(value for value in values if not isinstance(value, str))
 
 
+def _writable(X: Floats) -> Floats:
+    """The array, or a copy of one that may only be read: numba would compile everything anew for such."""
+    return X if X.flags.writeable else X.copy()
+
+
 def _too_large(value: float, name: str, row: int) -> str:
     what = "infinity" if math.isinf(value) else f"the value {value:g}, larger than {LARGEST:g}"
     return f"Input X contains {what} (column {name!r}, row {row}): mark it as missing (NaN) or clip it."
@@ -527,10 +537,6 @@ def _columns_of_frame(frame: Any) -> dict[str, NDArray[Any]]:
 
 def _as_array(X: Any, estimator: str) -> NDArray[Any]:
     """A two-dimensional array of numbers or objects."""
-    if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        raise TypeError(
-            f"Sparse data was passed, but dense data is required by {estimator}: use X.toarray() to convert it."
-        )
     array = np.asarray(X)
     if array.dtype.kind == "c":
         raise ValueError("Complex data not supported: X must be real.")

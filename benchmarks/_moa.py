@@ -79,7 +79,7 @@ class Moa(Contestant):
 
     def __init__(self, name: str, command: str, rows: Rows, **options: Any) -> None:
         options.setdefault("passes", passes_for(len(rows), 300_000))
-        options.setdefault("warm_up", 3)  # Java compiles what turns out to be used much
+        options.setdefault("warm_up", 5)  # Java compiles what turns out to be used much
         super().__init__(name, len(rows), **options)
         self.command = command
         self.instances = instances(rows)

@@ -40,7 +40,8 @@ def compare(rows: Any, report: harness.Report, settings: argparse.Namespace) -> 
     from _contestants import InChunks, OneByOne
 
     chunks = InChunks("anabranch, in chunks", ours, rows)
-    singly = OneByOne("anabranch, row by row", ours, rows)
+    # Sits out with River: row by row is its match alone.
+    singly = OneByOne("anabranch, row by row", ours, rows, turns=settings.river_repeat)
     contestants: list[harness.Contestant] = [chunks, singly]
     river = moa = None
     if "river" in settings.peers:

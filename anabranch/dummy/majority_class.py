@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from anabranch.base import StreamClassifier
@@ -61,3 +63,8 @@ class MajorityClassClassifier(StreamClassifier):
         """Weight of each class so far."""
         self._columns()
         return self._padded(self._weights[None])[0].copy()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags

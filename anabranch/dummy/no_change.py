@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from anabranch.base import StreamClassifier
@@ -57,3 +59,8 @@ class NoChangeClassifier(StreamClassifier):
         known = np.flatnonzero(last >= 0)
         votes[known, last[known]] = 1.0
         return votes
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags

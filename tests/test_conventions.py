@@ -1,0 +1,88 @@
+"""scikit-learn's own estimator checks, and River's through a thin adapter."""
+
+from __future__ import annotations
+
+import warnings
+
+import pandas as pd
+import pytest
+from river import base
+from river import checks as river_checks
+from sklearn.utils.estimator_checks import check_estimator
+
+from anabranch.testing import all_learners
+
+# What a stream learner means to do otherwise, and why.
+NOT_FOR_STREAMS = {
+    "check_all_zero_sample_weights_error": (
+        "rows of weight 0 teach nothing and are no error: resampling a stream gives many such chunks"
+    ),
+}
+
+
+@pytest.mark.parametrize("cls", all_learners(), ids=lambda cls: cls.__name__)
+def test_scikit_learn(cls):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the checks themselves
+        results = check_estimator(cls(), expected_failed_checks=NOT_FOR_STREAMS, on_fail=None, on_skip=None)
+    failed = [f"{r['check_name']}: {r['exception']!r}" for r in results if r["status"] == "failed"]
+    assert not failed, "\n".join(failed)
+    expected = {r["check_name"] for r in results if r["status"] == "xfail"}
+    assert expected == set(NOT_FOR_STREAMS), "an expected failure does not fail any more"
+
+
+class Adapter(base.MiniBatchClassifier):
+    """One of our learners, as River sees its own.
+
+    Parameters
+    ----------
+    kind
+        Name of the learner's class.
+    """
+
+    def __init__(self, kind: str = "HoeffdingTreeClassifier"):
+        self.kind = kind
+        self.learner = {cls.__name__: cls for cls in all_learners()}[kind]()
+
+    @property
+    def _multiclass(self):
+        return True
+
+    def learn_one(self, x, y):
+        self.learner.learn_one(x, y)
+
+    def predict_one(self, x):
+        return self.learner.predict_one(x)
+
+    def predict_proba_one(self, x):
+        return self.learner.predict_proba_one(x)
+
+    def learn_many(self, X, y):
+        self.learner.partial_fit(X, y)
+
+    def predict_many(self, X):
+        if not self.learner.__sklearn_is_fitted__():
+            return pd.Series([None] * len(X), index=X.index)
+        return pd.Series(self.learner.predict(X), index=X.index)
+
+    def predict_proba_many(self, X):
+        if not self.learner.__sklearn_is_fitted__():
+            return pd.DataFrame(index=X.index)
+        return pd.DataFrame(self.learner.predict_proba(X), index=X.index, columns=self.learner.classes_)
+
+
+# River's checks that the adapter is not meant to pass, and why.
+NOT_RIVERS: dict[str, str] = {}
+
+
+@pytest.mark.parametrize("cls", all_learners(), ids=lambda cls: cls.__name__)
+def test_river(cls):
+    failed = []
+    for check in river_checks.yield_checks(Adapter(cls.__name__)):
+        try:
+            check(Adapter(cls.__name__))
+        except Exception as error:
+            failed.append((check.__name__, repr(error)))
+    unexpected = [f"{name}: {error}" for name, error in failed if name not in NOT_RIVERS]
+    assert not unexpected, "\n".join(unexpected)
+    assert {name for name, _ in failed} == set(NOT_RIVERS)
