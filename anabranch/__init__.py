@@ -24,7 +24,7 @@ _PARTS = (
     "tree",
 )
 
-__all__ = ["__version__", *_PARTS]  # noqa: PLE0604
+__all__ = ["__version__", *_PARTS]
 
 
 def __getattr__(name: str) -> Any:

@@ -88,9 +88,7 @@ class Call:
                 f"Known: {', '.join(shorter)}"
             )
         parameters = inspect.signature(cls).parameters
-        places = [
-            name for name, p in parameters.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-        ]
+        places = [name for name, p in parameters.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         if len(self.positional) > len(places):
             if not places:
                 example = next(iter(parameters), "name")
@@ -105,24 +103,18 @@ class Call:
         for name, value in self.named.items():
             if name not in parameters:
                 has = f"It has: {', '.join(parameters)}" if parameters else "It has none"
-                raise ExpressionError(
-                    f"{self.name} has no parameter {name!r}.{suggestion(name, parameters)} {has}"
-                )
+                raise ExpressionError(f"{self.name} has no parameter {name!r}.{suggestion(name, parameters)} {has}")
             if name in given:
                 raise ExpressionError(f"{self.name} is given {name} twice")
             given[name] = value
         missing = [
             name
             for name, p in parameters.items()
-            if p.default is p.empty
-            and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
-            and name not in given
+            if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY) and name not in given
         ]
         if missing:
             raise ExpressionError(f"{self.name} needs a value for {', '.join(missing)}")
-        arguments = {
-            name: _resolved(value, classes, kind, f"{self.name}: {name}") for name, value in given.items()
-        }
+        arguments = {name: _resolved(value, classes, kind, f"{self.name}: {name}") for name, value in given.items()}
         for name, value in (defaults or {}).items():
             if name in parameters and name not in arguments:
                 arguments[name] = value
@@ -140,13 +132,9 @@ def _resolved(value: Any, classes: Mapping[str, type], kind: str, where: str) ->
         if value.bare and value.name not in classes:
             constants = {"true": "True", "false": "False", "none": "None", "null": "None"}
             if value.name.lower() in constants:
-                raise ExpressionError(
-                    f"{where}={value.name} is not known: write {constants[value.name.lower()]}"
-                )
+                raise ExpressionError(f"{where}={value.name} is not known: write {constants[value.name.lower()]}")
             near = suggestion(value.name, classes)
-            raise ExpressionError(
-                f"{where}={value.name} is not known: text needs quotes, {value.name!r}.{near}"
-            )
+            raise ExpressionError(f"{where}={value.name} is not known: text needs quotes, {value.name!r}.{near}")
         return value.build(classes, kind)
     if isinstance(value, list):
         return [_resolved(part, classes, kind, where) for part in value]

@@ -31,7 +31,7 @@ class Number:
         """Check the value's kind and range."""
         if value is None and self.optional:
             return
-        kind = numbers.Integral if self.integer else numbers.Real
+        kind: Any = numbers.Integral if self.integer else numbers.Real
         if not isinstance(value, kind) or isinstance(value, bool):
             raise TypeError(f"{name} must be {self}, got {value!r}.")
         if (

@@ -46,7 +46,7 @@ def arrays_within(value: Any, seen: set[int] | None = None) -> Iterator[NDArray[
         yield from arrays_within(value.__dict__, seen)
 
 
-class StreamLearner(BaseEstimator):  # type: ignore[misc]
+class StreamLearner(BaseEstimator):
     """Shared by all learners: parameters, columns, state, checkpoints.
 
     Attributes
@@ -79,12 +79,14 @@ class StreamLearner(BaseEstimator):  # type: ignore[misc]
 
     @property
     def n_features_in_(self) -> int:
+        """Number of columns met so far."""
         if self._schema is None:
             raise AttributeError(f"{type(self).__name__} has not met any column yet.")
         return self._schema.width or len(self._schema)
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the columns met so far."""
         if self._schema is None or not self._schema.named:
             raise AttributeError(f"{type(self).__name__} has not met any named column yet.")
         return np.array(self._schema.names, dtype=object)
@@ -173,9 +175,7 @@ class StreamLearner(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"sample_weight.shape == {w.shape}, expected {(n,)}!")
         wrong = np.flatnonzero(~((w >= 0) & (w <= 1e100)))
         if wrong.size:
-            raise ValueError(
-                f"sample_weight[{wrong[0]}] is {w[wrong[0]]:g}: weights must be finite and not negative."
-            )
+            raise ValueError(f"sample_weight[{wrong[0]}] is {w[wrong[0]]:g}: weights must be finite and not negative.")
         return w
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -189,7 +189,7 @@ class StreamLearner(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-class StreamClassifier(ClassifierMixin, StreamLearner):  # type: ignore[misc]
+class StreamClassifier(ClassifierMixin, StreamLearner):
     """Base of all classifiers.
 
     A subclass writes
@@ -242,12 +242,14 @@ class StreamClassifier(ClassifierMixin, StreamLearner):  # type: ignore[misc]
 
     @property
     def classes_(self) -> NDArray[Any]:
+        """Class labels: announced ones sorted, later ones after them."""
         if self._labels is None:
             raise AttributeError(f"{type(self).__name__} has not met any class yet.")
         return self._labels.as_array()
 
     @property
     def n_classes_(self) -> int:
+        """Number of classes known."""
         if self._labels is None:
             raise AttributeError(f"{type(self).__name__} has not met any class yet.")
         return len(self._labels)
@@ -363,9 +365,7 @@ class StreamClassifier(ClassifierMixin, StreamLearner):  # type: ignore[misc]
     ) -> Floats | None:
         """Check everything, and only then change anything."""
         if y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None."
-            )
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         if self._schema is None:
             check_parameters(self._constraints, self.get_params(deep=False))
             schema: Schema = Schema(getattr(self, "nominal_features", None) or ())
@@ -425,18 +425,18 @@ class StreamClassifier(ClassifierMixin, StreamLearner):  # type: ignore[misc]
                     y = y.astype(np.float64)
             else:
                 y = np.asarray(values)
-        y = column_or_1d(y, warn=True)
-        if y.dtype.kind == "c":
+        labels: NDArray[Any] = column_or_1d(y, warn=True)
+        if labels.dtype.kind == "c":
             raise ValueError("Complex data not supported: y must be labels.")
-        if y.dtype.kind == "f":
-            if not np.isfinite(y).all():
+        if labels.dtype.kind == "f":
+            if not np.isfinite(labels).all():
                 raise ValueError("Input y contains NaN or infinity: every row needs a label.")
-            if (y != np.floor(y)).any():
+            if (labels != np.floor(labels)).any():
                 raise ValueError(
                     "Unknown label type: continuous. A classifier needs classes; turn the numbers into bins, or into "
                     "text, if each really is a class."
                 )
-        return y
+        return labels
 
     # ------------------------------------------------------------------------------------ predicting
 

@@ -179,7 +179,7 @@ class _Reader:
             case "object":
                 name, state = content
                 cls = _class_of(name)
-                result = cls.__new__(cls)
+                result: Any = object.__new__(cls)
                 restore = result.__restore__ if hasattr(result, "__restore__") else result.__setstate__
                 restore(self.read(state))
                 return result

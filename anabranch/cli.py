@@ -194,9 +194,7 @@ def run(
     ] = None,
     window: Annotated[
         int,
-        typer.Option(
-            "--window", min=1, metavar="ROWS", help="Rows in the sliding window and between points."
-        ),
+        typer.Option("--window", min=1, metavar="ROWS", help="Rows in the sliding window and between points."),
     ] = 1000,
     chunk_size: Annotated[
         int, typer.Option("--chunk-size", min=1, metavar="ROWS", help="Rows handed over at a time.")
@@ -213,9 +211,7 @@ def run(
     ] = None,
     target: Annotated[
         str | None,
-        typer.Option(
-            metavar="COLUMN", help="Column of a file to predict. \\[default: the last]", show_default=False
-        ),
+        typer.Option(metavar="COLUMN", help="Column of a file to predict. \\[default: the last]", show_default=False),
     ] = None,
     seed: Annotated[
         int | None,
@@ -323,9 +319,7 @@ def _check_plot(name: str) -> None:
 
     kinds = FigureCanvasBase.get_supported_filetypes()
     if Path(name).suffix.lower().removeprefix(".") not in kinds:
-        raise ValueError(
-            f"--plot: {name} must end in one of {', '.join(f'.{kind}' for kind in sorted(kinds))}"
-        )
+        raise ValueError(f"--plot: {name} must end in one of {', '.join(f'.{kind}' for kind in sorted(kinds))}")
 
 
 def _stream(text: str, target: str | None, defaults: dict[str, Any], notice: Callable[[str], None]) -> Any:
@@ -454,9 +448,7 @@ def _console() -> Iterator[Console]:
         yield Console(highlight=False)
         return
     text = io.StringIO()
-    yield Console(
-        file=text, highlight=False, width=_WIDE, no_color=True, color_system=None, force_terminal=False
-    )
+    yield Console(file=text, highlight=False, width=_WIDE, no_color=True, color_system=None, force_terminal=False)
     # Cells are padded, the last ones too, which only a terminal hides.
     sys.stdout.write("".join(line.rstrip() + "\n" for line in text.getvalue().splitlines()))
 
@@ -531,11 +523,7 @@ def _report(result: Run, endless: bool, outputs: dict[str, str]) -> None:
     speed = f"{quantity(result.rows_per_second)} rows/s ({alone})"
     facts += [("Time", _duration(result.seconds)), ("Speed", speed)]
     if result.nbytes is not None:
-        peak = (
-            ""
-            if result.peak_nbytes in (None, result.nbytes)
-            else f" (at most {size(result.peak_nbytes or 0)})"
-        )
+        peak = "" if result.peak_nbytes in (None, result.nbytes) else f" (at most {size(result.peak_nbytes or 0)})"
         facts.append(("Memory", size(result.nbytes) + peak))
     facts += [(option.removeprefix("--").capitalize(), path) for option, path in outputs.items()]
 
@@ -561,9 +549,7 @@ def _few(labels: list[str], most: int = 8) -> str:
     >>> _few(["0", "1"]), _few([str(i) for i in range(20)], most=3)
     ('2 (0, 1)', '20 (0, 1, 2, ...)')
     """
-    listed = ", ".join(_clipped(label, 20) for label in labels[:most]) + (
-        ", ..." if len(labels) > most else ""
-    )
+    listed = ", ".join(_clipped(label, 20) for label in labels[:most]) + (", ..." if len(labels) > most else "")
     return f"{len(labels):,} ({listed})"
 
 
@@ -747,6 +733,4 @@ def warmup() -> None:
     what = f"{n} kernel{'' if n == 1 else 's'} compiled" if n else "nothing left to compile"
     print(f"{what}, {len(classes)} learners exercised in {_duration(time.perf_counter() - start)}")
     folder = cache_folder()
-    print(
-        f"cache: {folder}" if folder else "no folder can be written: every process has to compile for itself"
-    )
+    print(f"cache: {folder}" if folder else "no folder can be written: every process has to compile for itself")

@@ -271,7 +271,7 @@ class Schema:
                 if row is None:
                     row = self._row = np.empty((1, len(self.names)))
                 # Python's own checks beat NumPy's on a single row; NaN and oddities take the long way.
-                if -LARGEST <= min(values) and max(values) <= LARGEST:
+                if min(values) >= -LARGEST and max(values) <= LARGEST:
                     if not {float, int}.issuperset(map(type, values)):
                         raise TypeError
                     row[0] = values
@@ -479,7 +479,10 @@ def _wrong_kind(name: str, value: Any) -> str:
             f"Column {name!r} holds dates or times ({kind}): turn them into numbers (seconds since a start, "
             "hour of the day) or into text that stands for a category first."
         )
-    return f"Column {name!r} holds a {kind}; every value of X must be a number or a text: argument must be a string or a number."
+    return (
+        f"Column {name!r} holds a {kind}; every value of X must be a number or a text: "
+        "argument must be a string or a number."
+    )
 
 
 def _columns_of_dicts(rows: Sequence[Mapping[Any, Any]]) -> dict[str, NDArray[Any]]:
@@ -552,9 +555,7 @@ def _as_array(X: Any, estimator: str) -> NDArray[Any]:
             "data: X must be of shape (rows, columns); X.reshape(1, -1) makes one row of a list of numbers."
         )
     if array.shape[1] == 0:
-        raise ValueError(
-            f"Found array with 0 feature(s) (shape={array.shape}) while a minimum of 1 is required."
-        )
+        raise ValueError(f"Found array with 0 feature(s) (shape={array.shape}) while a minimum of 1 is required.")
     if array.shape[0] == 0:
         raise ValueError(_no_rows(array.shape[1]))
     return array

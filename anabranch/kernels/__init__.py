@@ -153,7 +153,7 @@ def _compiled(function: F, options: dict[str, Any]) -> F:
         numba.config.CACHE_DIR = saved
 
 
-class _CompileListener(event.Listener):
+class _CompileListener(event.Listener):  # type: ignore[misc]
     """Counts the compilations of our kernels, and announces the first one in a terminal."""
 
     def __init__(self) -> None:

@@ -590,8 +590,10 @@ def _merit(gini, before, branches, n, min_share):
 
 @kernel(inline=True)
 def _describe(node_ints, moments, ranges, numeric, origin, meta, leaf, j, gaussians):
-    """Write each class's weight, mean, 1 / (standard deviation * sqrt 2), smallest and largest value of numeric
-    attribute j into ``gaussians`` (5, classes)."""
+    """Describe numeric attribute j per class, into ``gaussians`` (5, classes).
+
+    Its rows: weight, mean, 1 / (standard deviation * sqrt 2), smallest and largest value.
+    """
     n = numeric.size
     for c in range(gaussians.shape[1]):
         r = node_ints[leaf, ROWS + c]

@@ -28,9 +28,7 @@ __all__ = [
     "get",
 ]
 
-METRICS: dict[str, type[Metric]] = {
-    metric.name: metric for metric in (Accuracy, Kappa, GMean, ROCAUC, LogLoss)
-}
+METRICS: dict[str, type[Metric]] = {metric.name: metric for metric in (Accuracy, Kappa, GMean, ROCAUC, LogLoss)}
 """All metrics by name, in the order in which tables show them."""
 
 _ALIASES = {"acc": "accuracy", "rocauc": "auc"}

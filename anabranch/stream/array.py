@@ -62,9 +62,7 @@ class ArrayStream(Stream):
         if self.y.ndim != 1:
             raise ValueError(f"y must have one dimension, got shape {self.y.shape}: pass y.ravel()")
         if len(self.y) != self.n_rows:
-            raise ValueError(
-                f"X has {self.n_rows} rows, y has {len(self.y)} labels: both need the same number"
-            )
+            raise ValueError(f"X has {self.n_rows} rows, y has {len(self.y)} labels: both need the same number")
         refuse_missing(self.y, "y")
         self.name = f"ArrayStream({self.n_rows} x {self.n_features})" if name is None else name
         if feature_names is not None:
@@ -86,9 +84,7 @@ class ArrayStream(Stream):
             announced = np.unique(np.asarray(classes))
             strange = self.y[~np.isin(self.y, announced)]
             if len(strange):
-                raise ValueError(
-                    f"y holds the label {strange[:1].tolist()[0]!r}, which is not in classes: add it"
-                )
+                raise ValueError(f"y holds the label {strange[:1].tolist()[0]!r}, which is not in classes: add it")
             self.classes = announced
 
     @cached_property
@@ -119,9 +115,7 @@ def _matrix(X: Any) -> npt.NDArray[np.float64]:
             "use X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one row"
         )
     if 0 in matrix.shape:
-        raise ValueError(
-            f"X is empty (shape {matrix.shape}): a stream needs at least one row and one feature"
-        )
+        raise ValueError(f"X is empty (shape {matrix.shape}): a stream needs at least one row and one feature")
     return matrix
 
 
@@ -135,8 +129,7 @@ def refuse_missing(y: Labels, what: str) -> None:
         return
     if missing.any():
         raise ValueError(
-            f"{what} has no label in row {int(np.argmax(missing))} (counting from 0): "
-            "drop unlabelled rows first"
+            f"{what} has no label in row {int(np.argmax(missing))} (counting from 0): drop unlabelled rows first"
         )
 
 

@@ -215,9 +215,7 @@ class CsvReader:
             field = field.rpartition(self.delimiter.encode())[2]
             cut_off = field.startswith(b'"') and (len(field) == 1 or not field.endswith(b'"'))
         if cut_off:
-            raise self._error(
-                "it ends within quotation marks: the file is cut off or a quotation mark is never closed"
-            )
+            raise self._error("it ends within quotation marks: the file is cut off or a quotation mark is never closed")
 
     def _ending(self, length: int) -> bytes:
         with self.path.open("rb") as file:

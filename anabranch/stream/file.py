@@ -106,9 +106,7 @@ class FileStream(Stream):
         if self.path.stat().st_size == 0:
             raise ValueError(f"{self.path} is empty: a header line and rows are needed")
         if len(delimiter) != 1 or delimiter in '"\r\n':
-            raise ValueError(
-                f"delimiter must be one character, no quotation mark or line break, got {delimiter!r}"
-            )
+            raise ValueError(f"delimiter must be one character, no quotation mark or line break, got {delimiter!r}")
         for column, kind in self.types.items():
             if kind not in ("number", "text"):
                 raise ValueError(f"types[{column!r}] must be 'number' or 'text', got {kind!r}")

@@ -56,9 +56,7 @@ class FrameStream(Stream):
                 "collect a lazy frame first, use ArrayStream for arrays"
             ) from error
         except ValueError as error:
-            raise ValueError(
-                f"frame cannot be used: every column needs a name of its own ({error})"
-            ) from error
+            raise ValueError(f"frame cannot be used: every column needs a name of its own ({error})") from error
         if target not in columns:
             raise unknown_column(target, columns, "frame")
         if len(columns) == 1:

@@ -75,9 +75,7 @@ class Generator(Stream):
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.parameters().items())})"
 
     @abc.abstractmethod
-    def _block(
-        self, rng: np.random.Generator, n: int
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    def _block(self, rng: np.random.Generator, n: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
         """Draw `n` rows: X of shape (n, n_features), C-contiguous, and y of shape (n,)."""
 
     def _model_rng(self) -> np.random.Generator:

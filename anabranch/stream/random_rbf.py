@@ -67,9 +67,7 @@ class RandomRBF(Generator):
         self.standard_deviations = rng.random(self.n_centroids)
         self.weights = rng.random(self.n_centroids)
 
-    def _block(
-        self, rng: np.random.Generator, n: int
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    def _block(self, rng: np.random.Generator, n: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
         bounds = np.cumsum(self.weights)
         picked = np.searchsorted(bounds[:-1], rng.random(n) * bounds[-1], side="right")
         # One row per feature: whole columns are worked on at once, and each is contiguous.

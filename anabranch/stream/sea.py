@@ -65,9 +65,7 @@ class SEA(Generator):
         super().__init__(seed, n_rows)
         self.classes = np.arange(2)
 
-    def _block(
-        self, rng: np.random.Generator, n: int
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    def _block(self, rng: np.random.Generator, n: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
         X = rng.random((n, 3))
         X *= 10.0
         threshold = _THRESHOLDS[self.function] if self.threshold is None else self.threshold

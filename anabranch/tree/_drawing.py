@@ -566,9 +566,7 @@ def _plot(root: Node, max_depth: int, decimals: int, ax: Axes | None) -> Figure:
                 [(start, above), (middle, above), (middle, y), (bent, y), (x, y)],
                 [Line.MOVETO, Line.CURVE4, Line.CURVE4, Line.CURVE4, Line.LINETO],
             )
-            ax.add_patch(
-                PathPatch(line, fill=False, edgecolor="#B8BEC4", linewidth=thickness * scale, zorder=1)
-            )
+            ax.add_patch(PathPatch(line, fill=False, edgecolor="#B8BEC4", linewidth=thickness * scale, zorder=1))
             ax.text(
                 x - 0.06, y - (thickness / 2 + 1.5) / 72, answers[node.number], ha="right", va="baseline",
                 fontsize=(_SMALL + 0.5) * scale, color="#333333", zorder=3, parse_math=False, usetex=False,

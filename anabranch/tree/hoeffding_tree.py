@@ -61,8 +61,8 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         Let a leaf stop looking at attributes whose merit lies more than the bound below the best. Only with
         ``leaf_prediction="mc"``: naive Bayes needs them all.
     max_bytes : int or None, default=None
-        Upper limit of :attr:`nbytes`, at least 1024, kept after every single row. What no longer fits is given up in the
-        published order: the least promising leaves stop learning and only count classes, so that the most
+        Upper limit of :attr:`nbytes`, at least 1024, kept after every single row. What no longer fits is given up in
+        the published order: the least promising leaves stop learning and only count classes, so that the most
         promising can go on; they resume when their turn comes again.
     memory_period : int, default=1000
         Rows between looks at which leaves are the most promising, while some are inactive. (It also happens
@@ -106,7 +106,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
     >>> from anabranch.tree import HoeffdingTreeClassifier
     >>> tree = HoeffdingTreeClassifier(grace_period=100)
     >>> right = rows = 0
-    >>> for X, y in RandomRBF(seed=7, n_rows=20_000).chunks(1000):
+    >>> for X, y in RandomRBF(n_centroids=10, seed=7, n_rows=20_000).chunks(1000):
     ...     proba = tree.test_then_train(X, y)
     ...     right += (tree.classes_[proba.argmax(axis=1)] == y).sum()
     ...     rows += len(y)
@@ -457,22 +457,26 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
 
     @property
     def n_nodes_(self) -> int:
+        """Number of nodes, inner ones and leaves."""
         return int(self._fitted().meta[kernels.N_NODES])
 
     @property
     def n_leaves_(self) -> int:
+        """Number of leaves."""
         t = self._fitted()
         return int((t.node_ints[: self.n_nodes_, kernels.FEATURE] < 0).sum())
 
     @property
     def n_inactive_leaves_(self) -> int:
+        """Number of leaves that gave up their statistics to save memory."""
         return int(self._fitted().meta[kernels.N_INACTIVE])
 
     @property
     def feature_importances_(self) -> Floats:
+        """Share of each column in the merit of all splits, weighted by the rows that each split saw."""
         gains = self._fitted().gains
         total = gains.sum()
-        return gains / total if total > 0 else gains.copy()  # type: ignore[no-any-return]
+        return gains / total if total > 0 else gains.copy()
 
     def apply(self, X: Any) -> NDArray[np.int64]:
         """Find the node each row ends in.
