@@ -16,8 +16,12 @@ import contextlib
 import hashlib
 import importlib
 import json
+import math
 import os
-import tempfile
+import re
+import secrets
+import stat
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +32,14 @@ __all__ = ["FORMAT_VERSION", "CheckpointError", "from_bytes", "load", "register"
 FORMAT_VERSION = 1
 
 _DTYPES = {
-    "F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1",
+    "F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1",
     "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "|u1", "BOOL": "|b1",
 }  # fmt: skip
 _CODES = {np.dtype(text): code for code, text in _DTYPES.items()}
 _UNSIGNED = "0" * 64
 _LONGEST_HEADER = 1 << 30
+# numpy.random's own, by the names that their states give.
+_BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 
 _classes: dict[str, type] = {}
 
@@ -56,7 +62,7 @@ def _class_of(name: str) -> type:
     if name not in _classes and name.startswith("anabranch."):
         # Our own classes may not have been imported yet. Only modules of this package are ever imported here.
         module = name.partition(":")[0]
-        if all(part.isidentifier() for part in module.split(".")):
+        if all(part.isidentifier() and not part.startswith("__") for part in module.split(".")):
             with contextlib.suppress(ImportError):
                 importlib.import_module(module)
     if name not in _classes:
@@ -71,37 +77,55 @@ def _class_of(name: str) -> type:
 
 
 class _Writer:
-    """Turns an object into JSON, and puts its arrays aside."""
+    """Turns an object into JSON, and puts its arrays aside.
+
+    An array, random generator or registered object that occurs twice is written once and will be one again.
+    """
 
     def __init__(self) -> None:
         self.arrays: list[np.ndarray[Any, Any]] = []
         self._places: dict[int, int] = {}
+        self._objects: dict[int, int] = {}
         self._alive: list[Any] = []  # so that no id is used twice
 
     def write(self, value: Any) -> Any:
-        if value is None or isinstance(value, (bool, str)):
+        if value is None or type(value) in (bool, str):
             return value
         if type(value) is int:
-            return value if -(2**53) < value < 2**53 else {"int": str(value)}
+            return value if -(2**53) < value < 2**53 else {"int": hex(value)}
         if type(value) is float:
             return value if np.isfinite(value) else {"float": repr(value)}
         if isinstance(value, np.ndarray):
             return self._array(value)
+        if isinstance(value, str):  # NumPy's
+            return str(value)
         if isinstance(value, np.generic):
             return {"scalar": [_code(value.dtype), self.write(value.item())]}
         if type(value) in (list, tuple):
             return {type(value).__name__: [self.write(part) for part in value]}
         if type(value) is dict:
             return {"dict": [[self.write(key), self.write(part)] for key, part in value.items()]}
+        if id(value) in self._objects:
+            return {"same": self._objects[id(value)]}
         if isinstance(value, np.random.Generator):
-            return {"generator": self.write(value.bit_generator.state)}
+            state = value.bit_generator.state
+            if state["bit_generator"] not in _BIT_GENERATORS:
+                raise CheckpointError(f"Generators of {state['bit_generator']} cannot go into a checkpoint.")
+            self._number(value)
+            seed = getattr(value.bit_generator, "seed_seq", None)
+            return {"generator": [self.write(state), self.write(_seed_state(seed))]}
         if isinstance(value, np.random.RandomState):
-            return {"random_state": self.write(value.get_state(legacy=False))}
+            self._number(value)
+            state = value.get_state(legacy=False)
+            if state["bit_generator"] not in _BIT_GENERATORS:
+                raise CheckpointError(f"Generators of {state['bit_generator']} cannot go into a checkpoint.")
+            return {"random_state": self.write(state)}
         cls = type(value)
         name = f"{cls.__module__}:{cls.__qualname__}"
         if isinstance(value, type) and f"{value.__module__}:{value.__qualname__}" in _classes:
             return {"class": f"{value.__module__}:{value.__qualname__}"}
         if _classes.get(name) is cls:
+            self._number(value)
             state = value.__checkpoint__() if hasattr(value, "__checkpoint__") else value.__getstate__()
             return {"object": [name, self.write(state)]}
         raise CheckpointError(
@@ -109,7 +133,13 @@ class _Writer:
             "numbers, texts, lists, dicts, arrays, random generators and registered classes can."
         )
 
+    def _number(self, value: Any) -> None:
+        self._objects[id(value)] = len(self._objects)
+        self._alive.append(value)
+
     def _array(self, array: np.ndarray[Any, Any]) -> Any:
+        if isinstance(array, np.ma.MaskedArray):
+            raise CheckpointError("Masked arrays cannot go into a checkpoint.")
         if array.dtype.kind in "OU":
             return {"objects": [list(array.shape), array.dtype.kind, [self.write(v) for v in array.ravel().tolist()]]}
         _code(array.dtype)
@@ -117,8 +147,21 @@ class _Writer:
         if place is None:
             place = self._places[id(array)] = len(self.arrays)
             self._alive.append(array)
-            self.arrays.append(np.ascontiguousarray(array))
-        return {"array": [place, array.ndim]}
+            self.arrays.append(np.asarray(array, order="C"))
+        return {"array": place}
+
+
+def _seed_state(seed: Any) -> dict[str, Any] | None:
+    """What a generator needs for its ``spawn``."""
+    if type(seed) is not np.random.SeedSequence:
+        return None
+    entropy = seed.entropy
+    return {
+        "entropy": [int(part) for part in entropy] if isinstance(entropy, Sequence) else entropy,
+        "spawn_key": [int(part) for part in seed.spawn_key],
+        "pool_size": int(seed.pool_size),
+        "n_children_spawned": int(seed.n_children_spawned),
+    }
 
 
 def _code(dtype: np.dtype[Any]) -> str:
@@ -133,6 +176,7 @@ class _Reader:
 
     def __init__(self, arrays: list[np.ndarray[Any, Any]]) -> None:
         self.arrays = arrays
+        self._objects: list[Any] = []
 
     def read(self, value: Any) -> Any:
         if not isinstance(value, dict):
@@ -144,17 +188,21 @@ class _Reader:
         [(kind, content)] = value.items()
         match kind:
             case "int":
-                return int(content)
+                return int(content, 16)
             case "float":
                 return float(content)
             case "array":
-                return self.arrays[content[0]]
+                return self.arrays[_index(content, len(self.arrays))]
             case "objects":
                 shape, dtype_kind, items = content
-                flat = np.empty(len(items), object)
-                flat[:] = [self.read(item) for item in items]
-                array = flat.reshape(shape)
-                return array.astype(str) if dtype_kind == "U" else array
+                array = np.empty(_size(shape, len(items)), object)
+                for i, item in enumerate(items):
+                    array[i] = self.read(item)
+                if dtype_kind == "U":
+                    if not all(isinstance(item, str) for item in items):
+                        raise ValueError("an array of texts holds something else")
+                    return array.astype(str).reshape(shape)
+                return array.reshape(shape)
             case "scalar":
                 return np.dtype(_DTYPES[content[0]]).type(self.read(content[1]))
             case "list":
@@ -163,16 +211,18 @@ class _Reader:
                 return tuple(self.read(part) for part in content)
             case "dict":
                 return {self.read(key): self.read(part) for key, part in content}
+            case "same":
+                return self._objects[_index(content, len(self._objects))]
             case "generator":
-                state = self.read(content)
-                bits = {"PCG64": np.random.PCG64, "PCG64DXSM": np.random.PCG64DXSM, "MT19937": np.random.MT19937,
-                        "Philox": np.random.Philox, "SFC64": np.random.SFC64}  # fmt: skip
-                generator = np.random.Generator(bits[state["bit_generator"]]())
-                generator.bit_generator.state = state
+                state, seed = self.read(content[0]), self.read(content[1])
+                generator = np.random.Generator(_bit_generator(state, seed))
+                self._objects.append(generator)
                 return generator
             case "random_state":
-                random_state = np.random.RandomState()
-                random_state.set_state(self.read(content))
+                state = self.read(content)
+                random_state = np.random.RandomState(_bit_generator(state, None))
+                random_state.set_state(state)
+                self._objects.append(random_state)
                 return random_state
             case "class":
                 return _class_of(content)
@@ -180,10 +230,44 @@ class _Reader:
                 name, state = content
                 cls = _class_of(name)
                 result: Any = object.__new__(cls)
+                self._objects.append(result)
                 restore = result.__restore__ if hasattr(result, "__restore__") else result.__setstate__
                 restore(self.read(state))
                 return result
         raise CheckpointError(f"The checkpoint holds a value of the unknown kind {kind!r}.")
+
+
+def _index(value: Any, size: int) -> int:
+    if type(value) is not int or not 0 <= value < size:
+        raise ValueError("it refers to something that is not there")
+    return value
+
+
+def _size(shape: Any, expected: int) -> int:
+    """Number of entries of an array, if the shape is one and fits."""
+    if type(shape) is not list or not all(type(n) is int and n >= 0 for n in shape) or math.prod(shape) != expected:
+        raise ValueError(f"the shape {shape} does not fit an array of {expected} entries")
+    return expected
+
+
+def _bit_generator(state: dict[str, Any], seed: dict[str, Any] | None) -> np.random.BitGenerator:
+    """Make one of NumPy's bit generators; positions in its buffer, which NumPy takes unchecked, are checked here."""
+    name = state["bit_generator"]
+    if name not in _BIT_GENERATORS:
+        raise ValueError(f"unknown random generator {name}")
+    position, end = {"MT19937": (state["state"].get("pos"), 624), "Philox": (state.get("buffer_pos"), 4)}.get(
+        name, (0, 0)
+    )
+    if not 0 <= position <= end:
+        raise ValueError("a random generator's state is impossible")
+    source = np.random.SeedSequence(0)
+    if seed is not None:
+        if not 4 <= seed["pool_size"] <= 1024:
+            raise ValueError("a random generator's seed is impossible")
+        source = np.random.SeedSequence(**{**seed, "spawn_key": tuple(seed["spawn_key"])})
+    bits: np.random.BitGenerator = getattr(np.random, name)(source)
+    bits.state = state
+    return bits
 
 
 # ---------------------------------------------------------------------------------------------- bytes
@@ -217,13 +301,16 @@ def to_bytes(value: Any) -> bytes:
     {'weights': [0.5, inf]}
     """
     writer = _Writer()
-    structure = writer.write(value)
+    try:
+        structure = json.dumps(writer.write(value), ensure_ascii=True, allow_nan=False)
+    except RecursionError:
+        raise CheckpointError("What is nested so deeply, or holds itself, cannot go into a checkpoint.") from None
     header: dict[str, Any] = {
         "__metadata__": {
             "format": "anabranch",
             "version": str(FORMAT_VERSION),
             "sha256": _UNSIGNED,
-            "structure": json.dumps(structure, ensure_ascii=True, allow_nan=False),
+            "structure": structure,
         }
     }
     offset = 0
@@ -237,8 +324,11 @@ def to_bytes(value: Any) -> bytes:
     text = json.dumps(header, ensure_ascii=True).encode()
     text += b" " * (-len(text) % 8)
     data = b"".join([len(text).to_bytes(8, "little"), text, *(_little(array) for array in writer.arrays)])
-    digest = hashlib.sha256(data).hexdigest().encode()
-    return data.replace(_UNSIGNED.encode(), digest, 1)
+    return data.replace(_UNSIGNED.encode(), _digest(data).encode(), 1)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _little(array: np.ndarray[Any, Any]) -> bytes:
@@ -253,6 +343,7 @@ def from_bytes(data: bytes) -> Any:
     CheckpointError
         If the bytes are cut off, altered, foreign, of a newer format, or name a class not known here.
     """
+    data = bytes(data)
     if len(data) < 10 or data[8:9] != b"{":
         raise CheckpointError("This is not a checkpoint of anabranch.")
     length = int.from_bytes(data[:8], "little")
@@ -266,38 +357,55 @@ def from_bytes(data: bytes) -> Any:
         ours = meta["format"] == "anabranch"
         version = int(meta["version"])
         signature = str(meta["sha256"])
+        structure = meta["structure"]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if b'"anabranch"' in data[: 8 + length]:
             raise CheckpointError("The checkpoint's header is damaged: take an earlier copy.") from error
         raise CheckpointError("This is not a checkpoint of anabranch.") from error
     if not ours:
         raise CheckpointError("This is not a checkpoint of anabranch.")
+    if version < 1:
+        raise CheckpointError("The checkpoint's header is damaged: take an earlier copy.")
     if version > FORMAT_VERSION:
         raise CheckpointError(
             f"The checkpoint has format version {version}; this release reads up to {FORMAT_VERSION}. "
             "Install a newer anabranch."
         )
-    plain = data.replace(signature.encode(), _UNSIGNED.encode(), 1)
-    if len(signature) != 64 or hashlib.sha256(plain).hexdigest() != signature:
+    signed = re.fullmatch("[0-9a-f]{64}", signature) is not None
+    if not signed or _digest(data.replace(signature.encode(), _UNSIGNED.encode(), 1)) != signature:
         raise CheckpointError("The checkpoint is cut off or was altered (its checksum is wrong): take an earlier copy.")
     try:
-        body = memoryview(data)[8 + length :]
-        arrays = [_read_array(header[_safe_name(index)], body) for index in range(len(header))]
-        return _Reader(arrays).read(json.loads(meta["structure"]))
+        arrays = _read_arrays(header, memoryview(data)[8 + length :])
+        return _Reader(arrays).read(json.loads(structure))
     except CheckpointError:
         raise
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+    except Exception as error:  # whatever a crafted state brings about in the classes that take it
         raise CheckpointError(f"The checkpoint does not fit together ({error}).") from error
 
 
-def _read_array(entry: dict[str, Any], body: memoryview) -> np.ndarray[Any, Any]:
-    start, stop = entry["data_offsets"]
-    dtype = np.dtype(_DTYPES[entry["dtype"]])
-    if not 0 <= start <= stop <= len(body):
-        raise ValueError("an array lies outside the file")
-    native = dtype.newbyteorder("=") if dtype.byteorder != "|" else dtype
-    array = np.frombuffer(body[start:stop], dtype).reshape(entry["shape"]).astype(native)
-    return array
+def _read_arrays(header: dict[str, Any], body: memoryview) -> list[np.ndarray[Any, Any]]:
+    """Copy the arrays, which must lie one after the other and fill the file."""
+    arrays = []
+    end = 0
+    for index in range(len(header)):
+        entry = header[_safe_name(index)]
+        start, stop = entry["data_offsets"]
+        dtype = np.dtype(_DTYPES[entry["dtype"]])
+        if type(start) is not int or type(stop) is not int or not end == start <= stop <= len(body):
+            raise ValueError("the arrays do not lie one after the other")
+        shape = entry["shape"]
+        _size(shape, (stop - start) // dtype.itemsize)
+        if (stop - start) % dtype.itemsize:
+            raise ValueError("an array ends in the middle of a number")
+        if dtype == np.bool_ and start < stop and np.frombuffer(body[start:stop], np.uint8).max() > 1:
+            raise ValueError("an array of truth values holds something else")
+        array = np.empty(shape, dtype.newbyteorder("="))
+        array[...] = np.frombuffer(body[start:stop], dtype).reshape(shape) if start < stop else 0
+        arrays.append(array)
+        end = stop
+    if end != len(body):
+        raise ValueError("something follows the arrays")
+    return arrays
 
 
 # ---------------------------------------------------------------------------------------------- files
@@ -318,16 +426,17 @@ def save(value: Any, path: str | Path) -> None:
 
 def write_atomically(path: str | Path, data: bytes) -> None:
     """Write a file so that at any moment there is either the old one or the new one, whole."""
-    path = Path(path)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    path = Path(os.path.realpath(path))  # a link stays a link
+    name = path.with_name(f".{path.name[:40]}.{secrets.token_hex(6)}")
+    # Not by tempfile, whose files are closed to everybody else: this one gets the mode that any new file gets.
+    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)  # mkstemp's own mode shuts everybody else out
+        with contextlib.suppress(FileNotFoundError):
+            os.chmod(name, stat.S_IMODE(path.stat().st_mode))  # of the file it replaces
         os.replace(name, path)
     except BaseException:
         with contextlib.suppress(OSError):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 import math
 import numbers
+import sys
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -25,8 +26,9 @@ __all__ = ["Schema", "Vocabulary"]
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
-# A table from integers to codes is kept while the integers span at most this many.
+# A table from integers to codes is kept while the integers span at most this many, and float64 holds each exactly.
 _WIDEST_TABLE = 1 << 16
+_LARGEST_EXACT = 1 << 53
 # Values that a nominal column may have; later ones count as missing, so that a column of names or numbers that
 # never repeat cannot use up the memory.
 MOST_VALUES = 1 << 16
@@ -34,14 +36,36 @@ MOST_VALUES = 1 << 16
 
 def _is_missing(value: Any) -> bool:
     """None, NaN, NaT and pandas' NA are missing."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+    if value is None:
         return True
-    return isinstance(value, float) and math.isnan(value)
+    if isinstance(value, float):
+        return math.isnan(value)
+    if isinstance(value, (str, int)):
+        return False
+    if isinstance(value, np.generic):  # of other kinds of float, and of dates
+        return value.dtype.kind in "fcmM" and bool(value != value)
+    return type(value).__name__ in ("NAType", "NaTType") or (_is_decimal(value) and value.is_nan())
+
+
+def _is_infinite(value: Any) -> bool:
+    if isinstance(value, (float, np.floating)):
+        return math.isinf(value)
+    return _is_decimal(value) and value.is_infinite()
+
+
+def _is_decimal(value: Any) -> bool:
+    return type(value).__name__ == "Decimal"
 
 
 def _plain(value: Any) -> Any:
     """Turn a NumPy scalar into Python's own."""
+    if isinstance(value, np.longdouble):
+        return float(value)
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _is_small_whole(value: Any) -> bool:
+    return isinstance(value, (int, float)) and abs(value) <= _LARGEST_EXACT and value == int(value)
 
 
 class Vocabulary:
@@ -65,11 +89,13 @@ class Vocabulary:
     __slots__ = ("_low", "_table", "index", "values")
 
     def __init__(self, values: Iterable[Hashable] = ()) -> None:
-        self.values: list[Any] = list(values)
-        self.index: dict[Any, int] = {value: code for code, value in enumerate(self.values)}
+        self.index: dict[Any, int] = {}
+        for value in values:
+            self.index.setdefault(_plain(value), len(self.index))
+        self.values: list[Any] = list(self.index)
         self._low = 0
         self._table: Codes | None = None
-        if self.values and all(isinstance(v, (int, float)) and v == int(v) for v in self.values):
+        if self.values and all(map(_is_small_whole, self.values)):
             low, high = int(min(self.values)), int(max(self.values))
             if high - low < _WIDEST_TABLE:
                 self._low = low
@@ -110,8 +136,11 @@ class Vocabulary:
         if self._table is not None and array.dtype.kind in "biuf":
             codes = np.empty(array.size, np.int64)
             with np.errstate(invalid="ignore"):
-                whole = array.astype(np.int64, copy=not array.flags.writeable)
-            exact = array.dtype.kind != "f" or np.array_equal(whole, array)
+                whole = np.ascontiguousarray(array.astype(np.int64, copy=not array.flags.writeable))
+            # What int64 does not hold must not come out as another number.
+            exact = np.can_cast(array.dtype, np.int64) or np.array_equal(whole.astype(array.dtype), array)
+            if array.dtype == np.uint64 and exact:
+                exact = not (whole < 0).any()
             if exact and look_up(whole, self._low, self._table, codes) < 0:
                 return codes, self
         index = self.index
@@ -119,6 +148,8 @@ class Vocabulary:
         size = len(self.values)
         codes = np.empty(array.size, np.int64)
         for i, value in enumerate(array.tolist()):
+            if isinstance(value, np.generic):
+                value = _plain(value)
             code = index.get(value)
             if code is None:
                 if _is_missing(value):
@@ -126,7 +157,7 @@ class Vocabulary:
                 elif not grow:
                     code = size
                 else:
-                    code = new.setdefault(_plain(value), size + len(new))
+                    code = new.setdefault(value, size + len(new))
             codes[i] = code
         return codes, Vocabulary([*self.values, *new]) if new else self
 
@@ -137,14 +168,15 @@ class Vocabulary:
     def as_array(self) -> NDArray[Any]:
         """The values as an array of their common kind (object if there is none)."""
         kinds = {type(value) for value in self.values}
-        if kinds in ({bool}, {int}, {float}, {str}) and (kinds != {int} or self._fits_int64()):
+        if (
+            kinds in ({bool}, {float})
+            or (kinds == {int} and all(-(2**63) <= value < 2**63 for value in self.values))
+            or (kinds == {str} and not any(value.endswith("\0") for value in self.values))  # which NumPy would cut off
+        ):
             return np.array(self.values)
         array = np.empty(len(self.values), object)
         array[:] = self.values
         return array
-
-    def _fits_int64(self) -> bool:
-        return all(-(2**63) <= value < 2**63 for value in self.values)
 
 
 class Schema:
@@ -156,8 +188,13 @@ class Schema:
     Parameters
     ----------
     nominal_features : sequence of int or str, default=()
-        Columns whose numbers are categories: positions for arrays, names for data frames. Text and categorical
-        columns of data frames are nominal anyway.
+        Columns whose numbers are categories: positions for arrays (negative ones count from the end), names for
+        data frames. Text and categorical columns of data frames are nominal anyway.
+
+    Notes
+    -----
+    A column of objects comes into being with its first value, and that says of which kind it is: with a text it is
+    nominal, and numbers in it are categories of their own; with a number it is numeric, and text in it is an error.
 
     Examples
     --------
@@ -171,7 +208,7 @@ class Schema:
     (['load', 'day', 'price'], array([[nan,  0.,  3.]]))
     """
 
-    __slots__ = ("_place", "_row", "named", "names", "nominal", "nominal_features", "vocabularies", "width")
+    __slots__ = ("_as_it_is", "_place", "named", "names", "nominal", "nominal_features", "vocabularies", "width")
 
     def __init__(self, nominal_features: Sequence[int | str] = ()) -> None:
         self.nominal_features = list(nominal_features)
@@ -181,7 +218,7 @@ class Schema:
         self.named = False  # whether columns go by name
         self.width: int | None = None  # of arrays
         self._place: dict[str, int] = {}
-        self._row: Floats | None = None
+        self._as_it_is = False  # whether an array of numbers needs no translation
 
     def __getstate__(self) -> dict[str, Any]:
         return {
@@ -197,7 +234,11 @@ class Schema:
         for name in ("nominal_features", "names", "nominal", "vocabularies", "named", "width"):
             setattr(self, name, state[name])
         self._place = {name: j for j, name in enumerate(self.names)}
-        self._row = None
+        self._as_it_is = (
+            not self.nominal_features
+            and not self.nominal.any()
+            and (self.named or (self.width is not None and self.names == _positions(self.width)))
+        )
 
     def __len__(self) -> int:
         return len(self.names)
@@ -236,10 +277,8 @@ class Schema:
             and X.ndim == 2
             and X.flags.c_contiguous
             and X.shape[1] == self.width
-            and not self.nominal_features
-            and len(self.names) == self.width
             and X.shape[0] > 0
-            and not self.nominal.any()
+            and self._as_it_is
         ):
             X = _writable(X)
             self._refuse_infinite(X)
@@ -251,7 +290,9 @@ class Schema:
         if isinstance(X, Mapping):
             X = [X]
         if isinstance(X, (list, tuple)) and X and all(isinstance(row, Mapping) for row in X):
-            return self._encode_columns(_columns_of_dicts(X), len(X), grow, named=True)
+            columns = _columns_of_dicts(X)
+            self._check_nominal_positions(list(columns))
+            return self._encode_columns(self._of_array(columns, dicts=True), len(X), grow, named=True)
         frame = _as_frame(X)
         if frame is not None:
             columns = _columns_of_frame(frame)
@@ -259,59 +300,103 @@ class Schema:
                 raise ValueError(f"Found array with 0 feature(s) (shape=({len(frame)}, 0)): a column is needed.")
             if len(frame) == 0:
                 raise ValueError(_no_rows(len(columns)))
-            return self._encode_columns(columns, len(frame), grow, named=True)
+            self._check_nominal_positions(list(columns))
+            self._check_nominal_names(list(columns))
+            return self._encode_columns(self._of_array(columns, dicts=False), len(frame), grow, named=True)
         return self._encode_array(_as_array(X, estimator), grow, estimator)
 
     def encode_one(self, x: Mapping[str, Any], grow: bool = True) -> tuple[Floats, Schema]:
-        """Turn one dict into an array of one row, which may be used again by the next call."""
-        if self.named and len(x) == len(self.names) and list(x) == self.names and not self.nominal.any():
+        """Turn one dict into an array of one row."""
+        if self.named and len(x) == len(self.names) and list(x) == self.names and self._as_it_is:
             values = list(x.values())
-            try:
-                row = self._row
-                if row is None:
-                    row = self._row = np.empty((1, len(self.names)))
-                # Python's own checks beat NumPy's on a single row; NaN and oddities take the long way.
-                if min(values) >= -LARGEST and max(values) <= LARGEST:
-                    if not {float, int}.issuperset(map(type, values)):
-                        raise TypeError
-                    row[0] = values
-                    return row, self
-            except TypeError:
-                pass
-        columns = {str(name): np.array([value], dtype=object) for name, value in x.items()}
-        return self._encode_columns(columns, 1, grow, named=True)
+            # Python's own checks beat NumPy's on a single row; NaN in front and oddities take the long way.
+            if {float, int}.issuperset(map(type, values)) and min(values) >= -LARGEST and max(values) <= LARGEST:
+                row = np.empty((1, len(values)))
+                row[0] = values
+                return row, self
+        columns: dict[str, NDArray[Any]] = {}
+        for name, value in x.items():
+            columns[str(name)] = column = np.empty(1, dtype=object)
+            column[0] = value
+        self._check_nominal_positions(list(columns))
+        return self._encode_columns(self._of_array(columns, dicts=True), 1, grow, named=True)
+
+    def _of_array(self, columns: dict[str, NDArray[Any]], dicts: bool) -> dict[str, NDArray[Any]]:
+        """Give named columns the names of the array's columns, if arrays came first."""
+        if self.named or self.width is None:
+            return columns
+        names = _positions(self.width)
+        strange = [name for name in columns if name not in names]
+        if not strange:
+            return columns
+        if dicts:
+            raise ValueError(
+                f"X has a column {strange[0]!r}, but the learner was fitted on arrays of {self.width} columns, which "
+                f"are named {names[0]!r} to {names[-1]!r} in dicts."
+            )
+        if len(columns) != self.width:
+            raise ValueError(
+                f"X has {len(columns)} features, but {self.width} are expected: the learner was fitted on arrays, "
+                "which have no names to match the columns by."
+            )
+        # As scikit-learn does.
+        return dict(zip(names, columns.values(), strict=True))
+
+    def _check_nominal_positions(self, names: list[str]) -> None:
+        """Refuse positions where columns have names, unless whole numbers are the names."""
+        if self.names or self.width is not None or not names:
+            return
+        for feature in self.nominal_features:
+            if isinstance(feature, numbers.Integral) and not any(name.lstrip("-").isdigit() for name in names):
+                raise ValueError(
+                    f"nominal_features holds the position {feature}, but the columns of X have names, such as "
+                    f"{names[0]!r}: give names."
+                )
+
+    def _check_nominal_names(self, names: list[str]) -> None:
+        """Refuse names that the first data frame does not have: probably misspelt."""
+        if self.names or self.width is not None:
+            return
+        for feature in map(str, self.nominal_features):
+            if feature not in names:
+                near = difflib.get_close_matches(feature, names, 1)
+                hint = f" Did you mean {near[0]!r}?" if near else ""
+                raise ValueError(f"nominal_features names a column {feature!r} that X does not have.{hint}")
 
     def _encode_array(self, X: NDArray[Any], grow: bool, estimator: str) -> tuple[Floats, Schema]:
-        if self.width is not None and X.shape[1] != self.width:
+        width = X.shape[1]
+        if self.width is not None and width != self.width:
             raise ValueError(
-                f"X has {X.shape[1]} features, but {estimator} is expecting {self.width} features as input. "
+                f"X has {width} features, but {estimator} is expecting {self.width} features as input. "
                 "(The number of columns of arrays is fixed; use a data frame where columns come and go.)"
             )
-        if self.named and X.shape[1] != len(self.names):
+        if self.named and width != len(self.names):
             raise ValueError(
-                f"X has {X.shape[1]} features, but {estimator} is expecting {len(self.names)} features as input: "
+                f"X has {width} features, but {estimator} is expecting {len(self.names)} features as input: "
                 f"{', '.join(self.names[:8])}{', ...' if len(self.names) > 8 else ''}"
             )
-        if self.named:
-            names = self.names
-        else:
-            names = self.names or [f"x{j}" for j in range(X.shape[1])]
+        names = self.names if self.named else _positions(width)
+        if not self.named and self.width is None:
             for feature in self.nominal_features:
-                if not isinstance(feature, numbers.Integral) or not -X.shape[1] <= int(feature) < X.shape[1]:
+                if not isinstance(feature, numbers.Integral) or not -width <= int(feature) < width:
                     raise ValueError(
-                        f"nominal_features names column {feature!r}, but X is an array of {X.shape[1]} columns: "
-                        f"give positions from 0 to {X.shape[1] - 1}."
+                        f"nominal_features names column {feature!r}, but X is an array of {width} columns: "
+                        f"give positions from 0 to {width - 1}."
                     )
-        plain = X.dtype.kind in "biuf"
-        if plain and not self.nominal_features and not self.nominal.any():
-            X = _writable(np.ascontiguousarray(X, np.float64))
-            self._refuse_infinite(X)
-            if self.names:
-                return X, self
-            columns: dict[str, NDArray[Any]] = {name: X[:1, j] for j, name in enumerate(names)}
-            return X, self._encode_columns(columns, 1, grow, named=False, width=X.shape[1])[1]
+        if X.dtype.kind in "biuf":
+            start = not self.names and not self.nominal_features
+            if self._as_it_is or start:
+                with np.errstate(over="ignore"):
+                    X = np.ascontiguousarray(X, np.float64)
+                self._refuse_infinite(X)
+                if not start:
+                    return X, self
+                if not grow:
+                    return X[:, :0], self
+                columns: dict[str, NDArray[Any]] = {name: X[:1, j] for j, name in enumerate(names)}
+                return X, self._encode_columns(columns, 1, grow, named=False, width=width)[1]
         columns = {name: X[:, j] for j, name in enumerate(names)}
-        return self._encode_columns(columns, len(X), grow, named=self.named, width=X.shape[1])
+        return self._encode_columns(columns, len(X), grow, named=self.named, width=width)
 
     def _refuse_infinite(self, X: Floats) -> None:
         bad = first_bad(X)
@@ -324,88 +409,72 @@ class Schema:
         self, columns: dict[str, NDArray[Any]], n: int, grow: bool, named: bool, width: int | None = None
     ) -> tuple[Floats, Schema]:
         """Encode column by column, known ones by name."""
-        if self.names and named and not self.named:
-            # Learned from arrays: a frame of the same width is taken by position, as scikit-learn does.
-            if len(columns) != self.width:
-                raise ValueError(
-                    f"X has {len(columns)} features, but {self.width} are expected: the learner was fitted on "
-                    "arrays, which have no names to match the columns by."
-                )
-            columns = dict(zip(self.names, columns.values(), strict=True))
-            named = False
+        if not self.named and self.width is not None:
+            named, width = False, self.width
         vocabularies = list(self.vocabularies)
         names = list(self.names)
         nominal = self.nominal.tolist()
-        known = len(names)
         encoded: dict[int, Floats] = {}
+        new = [name for name in columns if name not in self._place] if grow else []
         # Row by row, a column comes into being with its first value; in a chunk the order must be the same.
-        entries = [(position, name, values) for position, (name, values) in enumerate(columns.items())]
-        if grow and any(name not in self._place for name in columns):
-            entries.sort(key=lambda entry: _first_value(entry[2]))
-        for position, name, values in entries:
-            j = self._place.get(name)
-            if j is None:
-                if not grow:
-                    continue
-                kind = self._kind(name, position, values)
-                if kind is None:  # not one value yet: not a column yet
-                    continue
-                j = len(names)
+        if new:
+            first = {name: _first_value(columns[name]) for name in new}
+            for name in sorted((name for name in new if first[name] < n), key=first.__getitem__):
+                values = columns[name]
+                kind = values.dtype.kind not in "biuf" and isinstance(values[first[name]], str)
+                kind = kind or self._is_listed(name, None if named or self.named else width)
+                if not kind:
+                    _refuse_mixture(values, name)
                 names.append(name)
                 nominal.append(kind)
                 vocabularies.append(Vocabulary() if kind else None)
+        place = {name: j for j, name in enumerate(names)} if new else self._place
+        for name, values in columns.items():
+            j = place.get(name)
+            if j is None:
+                continue
             vocabulary = vocabularies[j]
             if vocabulary is None:
                 encoded[j] = _numbers(values, name)
             else:
-                codes, longer = vocabulary.encode(_nominal_values(values, name), grow)
+                room = len(vocabulary) < MOST_VALUES
+                codes, longer = vocabulary.encode(_nominal_values(values, name), grow and room)
                 vocabularies[j] = longer.first(MOST_VALUES)
                 encoded[j] = np.where((codes < 0) | (codes >= MOST_VALUES), np.nan, codes)
-        if named and known == 0 and names:
-            for feature in self.nominal_features:
-                if isinstance(feature, str) and feature not in names:
-                    near = difflib.get_close_matches(feature, names, 1)
-                    hint = f" Did you mean {near[0]!r}?" if near else ""
-                    raise ValueError(f"nominal_features names a column {feature!r} that X does not have.{hint}")
         X = np.full((n, len(names)), np.nan)
         for j, values in encoded.items():
             X[:, j] = values
-        grown = len(names) != known or any(
+        named = named or self.named
+        width = None if named else width
+        grown = len(names) != len(self.names) or any(
             new is not old for new, old in zip(vocabularies, self.vocabularies, strict=False)
         )
-        if not grown:
+        if not grow or not (grown or width != self.width):
             return X, self
-        schema = Schema(self.nominal_features)
+        schema = Schema()
         schema.__setstate__(
             {
                 "nominal_features": self.nominal_features,
                 "names": names,
                 "nominal": np.array(nominal, np.bool_),
                 "vocabularies": vocabularies,
-                "named": named or self.named,
-                "width": width if width is not None else self.width,
+                "named": named and bool(names),
+                "width": width,
             }
         )
         return X, schema
 
-    def _kind(self, name: str, position: int, values: NDArray[Any]) -> bool | None:
-        """Whether a new column is nominal; None if it has no value to tell by."""
-        if position in self.nominal_features or name in self.nominal_features:
-            return True
-        if position - len(values) in self.nominal_features and not self.named:
-            return True
-        if values.dtype.kind in "biuf":
-            return False
-        present = [value for value in values.tolist() if not _is_missing(value)]
-        if not present:
-            return None
-        texts = sum(isinstance(value, str) for value in present)
-        if 0 < texts < len(present):
-            raise ValueError(
-                f"Column {name!r} mixes text and numbers ({_first_text(present)!r} beside "
-                f"{_first_number(present)!r}): make it one or the other."
-            )
-        return texts > 0
+    def _is_listed(self, name: str, width: int | None) -> bool:
+        """Whether ``nominal_features`` holds a column: by name, or, in an array of some width, by position."""
+        if width is None:
+            return name in map(str, self.nominal_features)
+        position = int(name[1:])
+        return position in self.nominal_features or position - width in self.nominal_features
+
+
+def _positions(width: int) -> list[str]:
+    """Names of an array's columns."""
+    return [f"x{j}" for j in range(width)]
 
 
 def _first_value(values: NDArray[Any]) -> int:
@@ -415,12 +484,16 @@ def _first_value(values: NDArray[Any]) -> int:
     return next((i for i, value in enumerate(values.tolist()) if not _is_missing(value)), len(values))
 
 
-def _first_text(values: list[Any]) -> Any:
-    return next(value for value in values if isinstance(value, str))
-
-
-def _first_number(values: list[Any]) -> Any:
-    return next(value for value in values if not isinstance(value, str))
+def _refuse_mixture(values: NDArray[Any], name: str) -> None:
+    """Refuse text in a new column that begins with a number."""
+    if values.dtype.kind in "biuf":
+        return
+    present = [value for value in values.tolist() if not _is_missing(value)]
+    text = next((value for value in present if isinstance(value, str)), None)
+    if text is not None and (isinstance(present[0], (numbers.Real, np.bool_)) or _is_decimal(present[0])):
+        raise ValueError(
+            f"Column {name!r} mixes text and numbers ({text!r} beside {present[0]!r}): make it one or the other."
+        )
 
 
 def _writable(X: Floats) -> Floats:
@@ -452,24 +525,37 @@ def _numbers(values: NDArray[Any], name: str) -> Floats:
                     "give a number, or NaN if it is missing."
                 )
             raise TypeError(_wrong_kind(name, value))
-        values = np.array([np.nan if _is_missing(value) else float(value) for value in values.tolist()])
-    result = np.ascontiguousarray(values, np.float64)
+        values = np.array([_number(value) for value in values.tolist()])
+    with np.errstate(over="ignore"):
+        result = np.ascontiguousarray(values, np.float64)
     bad = first_bad(result.reshape(1, -1)) if result.size else -1
     if bad >= 0:
         raise ValueError(_too_large(float(result[bad]), name, bad))
     return result
 
 
+def _number(value: Any) -> float:
+    if _is_missing(value):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:  # an integer or fraction beyond float64: refused below, as others beyond 1e100 are
+        return sys.float_info.max if value > 0 else -sys.float_info.max
+
+
 def _nominal_values(values: NDArray[Any], name: str) -> NDArray[Any]:
+    """A nominal column, once it holds texts and finite numbers only."""
     if values.dtype.kind == "O":
-        for value in values.tolist():
-            if not isinstance(value, (str, numbers.Real, np.bool_)) and not _is_missing(value):
+        for i, value in enumerate(values.tolist()):
+            if isinstance(value, str) or _is_missing(value):
+                continue
+            if not isinstance(value, (numbers.Real, np.bool_)) and not _is_decimal(value):
                 raise TypeError(_wrong_kind(name, value))
+            if _is_infinite(value):
+                raise ValueError(_too_large(math.inf, name, i))
+    elif values.dtype.kind == "f" and np.isinf(values).any():
+        raise ValueError(_too_large(math.inf, name, int(np.isinf(values).argmax())))
     return values
-
-
-def _is_decimal(value: Any) -> bool:
-    return type(value).__name__ == "Decimal"
 
 
 def _wrong_kind(name: str, value: Any) -> str:
@@ -486,19 +572,27 @@ def _wrong_kind(name: str, value: Any) -> str:
 
 
 def _columns_of_dicts(rows: Sequence[Mapping[Any, Any]]) -> dict[str, NDArray[Any]]:
+    """Columns in the order of their first values; those without any come last."""
     columns: dict[str, NDArray[Any]] = {}
+    blank: dict[str, None] = {}
     for i, row in enumerate(rows):
         for name, value in row.items():
             column = columns.get(str(name))
             if column is None:
+                if _is_missing(value):
+                    blank[str(name)] = None
+                    continue
                 column = columns[str(name)] = np.full(len(rows), None, dtype=object)
             column[i] = value
+    for name in blank:
+        if name not in columns:
+            columns[name] = np.full(len(rows), None, dtype=object)
     return columns
 
 
 def _as_frame(X: Any) -> Any:
     """A narwhals data frame of X, or None if X is none."""
-    if isinstance(X, (np.ndarray, list, tuple)) or not hasattr(X, "columns"):
+    if isinstance(X, (np.ndarray, list, tuple)) or not hasattr(type(X), "columns"):
         return None
     import narwhals as nw
 
@@ -525,7 +619,7 @@ def _columns_of_frame(frame: Any) -> dict[str, NDArray[Any]]:
             raise TypeError(f"Column {name!r} holds nested values ({dtype}): spread them over columns first.")
         if dtype.is_numeric() and not dtype.is_decimal():
             values = series.to_numpy()
-            if values.dtype.kind == "O" or series.null_count():
+            if values.dtype.kind not in "biuf":
                 values = np.array([np.nan if _is_missing(v) else float(v) for v in series.to_list()], np.float64)
             result[name] = values
         else:
@@ -541,14 +635,22 @@ def _columns_of_frame(frame: Any) -> dict[str, NDArray[Any]]:
 def _as_array(X: Any, estimator: str) -> NDArray[Any]:
     """A two-dimensional array of numbers or objects."""
     array = np.asarray(X)
+    if isinstance(X, np.ma.MaskedArray):
+        gap: Any = np.nan if array.dtype.kind in "biuf" else None
+        array = np.where(np.ma.getmaskarray(X), gap, array)
+    elif not isinstance(X, np.ndarray) and array.dtype.kind in "US":
+        array = np.array(X, dtype=object)  # so that numbers beside texts stay numbers
     if array.dtype.kind == "c":
         raise ValueError("Complex data not supported: X must be real.")
     if array.dtype.kind in "mM":
-        raise TypeError(_wrong_kind("X", array.ravel()[:1].tolist()[0] if array.size else None))
-    if array.dtype.kind not in "biufOUS":
+        raise TypeError(
+            f"X is an array of dates or times ({array.dtype}): turn them into numbers (seconds since a start, hour of "
+            "the day) or into text that stands for a category first."
+        )
+    if array.dtype.kind not in "biufOUST":
         raise TypeError(f"X is an array of {array.dtype}: every value must be a number or a text.")
-    if array.dtype.kind in "US":
-        array = array.astype(str).astype(object)
+    if array.dtype.kind in "UST":
+        array = (array.astype(str) if array.dtype.kind == "S" else array).astype(object)
     if array.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {'scalar' if array.ndim == 0 else f'{array.ndim}D'} array instead. Reshape your "

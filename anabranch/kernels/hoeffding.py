@@ -1012,9 +1012,19 @@ def _learn_at(node_ints, node_floats, moments, ranges, dropped, slots, cells, or
 
 
 @kernel(inline=False)
-def _learn_rows(node_ints, node_floats, moments, ranges, extra, dropped, slots, numeric, cells, origin, gains, meta,
-                options, start, X, y, w, mode, out, x, path, scores, products):
+def learn(start, X, y, w, mode, out, scratch, path, node_ints, node_floats, moments, ranges, extra, dropped, slots,
+          numeric, cells, origin, gains, meta, options):  # fmt: skip
+    """Learn rows ``start``.. of a chunk; returns the first row not learned, ``meta[NEED]`` says why.
+
+    With ``mode`` TEST_THEN_TRAIN or TRAIN_THEN_TEST, ``out`` gets each row's votes just before or just after it.
+    Rows of weight 0 change nothing. ``scratch`` needs room for a row and two numbers per class, ``path`` for the
+    deepest way through the tree (a row deepens it by one at most).
+    """
     k = node_floats.shape[1] - COUNTS
+    n = numeric.size
+    x = scratch[:n]
+    scores = scratch[n : n + k]
+    products = scratch[n + k : n + 2 * k]
     kind = options[LEAF_KIND]
     meta[NEED] = NEED_NOTHING
     for i in range(start, X.shape[0]):
@@ -1081,22 +1091,3 @@ def _learn_rows(node_ints, node_floats, moments, ranges, extra, dropped, slots, 
             _vote_for_row(node_ints, node_floats, moments, extra, slots, numeric, cells, meta, options, X, i, x, path,
                           scores, products, out)
     return X.shape[0]
-
-
-@kernel
-def learn(start, X, y, w, mode, out, node_ints, node_floats, moments, ranges, extra, dropped, slots, numeric,
-          cells, origin, gains, meta, options):
-    """Learn rows ``start``.. of a chunk; returns the first row not learned, ``meta[NEED]`` says why.
-
-    With ``mode`` TEST_THEN_TRAIN or TRAIN_THEN_TEST, ``out`` gets each row's votes just before or just after it.
-    Rows of weight 0 change nothing.
-    """
-    k = node_floats.shape[1] - COUNTS
-    x = np.empty(numeric.size)
-    # A row deepens the tree by one level at most, and every level takes two nodes at least.
-    deepest = min(meta[DEPTH] + X.shape[0] - start, node_ints.shape[0] // 2 + 1)
-    path = np.empty(deepest + 2, np.int32)
-    scores = np.empty(k)
-    products = np.empty(k)
-    return _learn_rows(node_ints, node_floats, moments, ranges, extra, dropped, slots, numeric, cells, origin, gains,
-                       meta, options, start, X, y, w, mode, out, x, path, scores, products)

@@ -231,7 +231,12 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
             self._arrays[_META][kernels.N_CLASSES] = self._n_announced
         row = 0
         while True:
-            row = kernels.learn(row, X, y, w, mode, votes, *self._arrays)
+            meta, numeric = self._arrays[_META], self._arrays[_NUMERIC]
+            nodes = self._arrays[_NODE_FLOATS]
+            scratch = np.empty(len(numeric) + 2 * nodes.shape[1])
+            # Every level of a tree takes two nodes at least.
+            path = np.empty(min(meta[kernels.DEPTH] + len(X) - row, len(nodes) // 2 + 1) + 2, np.int32)
+            row = kernels.learn(row, X, y, w, mode, votes, scratch, path, *self._arrays)
             if row == len(X):
                 return
             self._make_room(int(self._arrays[_META][kernels.NEED]), X[row], int(y[row]))
