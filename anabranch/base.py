@@ -25,6 +25,9 @@ from anabranch.schema import Codes, Floats, Schema, Vocabulary
 __all__ = ["StreamClassifier", "StreamLearner"]
 
 
+_ONE = np.ones(1)
+
+
 def arrays_within(value: Any, seen: set[int] | None = None) -> Iterator[NDArray[Any]]:
     """Every distinct array that a value or what it is made of owns."""
     seen = set() if seen is None else seen
@@ -195,12 +198,14 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
     A subclass writes
 
     - ``_learn(X, y, w)``: learn a chunk's rows in order;
-    - ``_votes(X)``: an array (n, k) of votes, none negative, for the classes 0..k-1 met so far;
+    - ``_votes(X)``: an array (n, k) of votes, none negative, for the classes 0..k-1 met so far, the learner's to
+      give away;
     - ``_begin()``, if it has state to set up;
     - ``_test_then_train(X, y, w)`` and ``_train_then_test(X, y, w)``, where a fused loop beats the row-by-row
       ones here: each row's votes just before, and just after, it was learned.
 
-    There, X may gain columns from one call to the next, and y new codes; ``self._schema.nominal`` says which
+    There, the arrays handed in are neither to be changed nor to be kept (they may be the caller's own, or used again);
+    X may gain columns from one call to the next, and y new codes; ``self._schema.nominal`` says which
     columns hold codes of nominal values, ``self._n_classes`` how many columns votes will need at most, and
     ``self._n_announced`` how many classes were known before the first row.
 
@@ -497,7 +502,10 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
             Its weight, not negative.
         """
         schema, labels = self._schema, self._labels
-        code = labels.index.get(y) if labels is not None and y.__hash__ is not None else None
+        try:
+            code = labels.index.get(y) if labels is not None else None
+        except TypeError:  # cannot be hashed: the long way says so
+            code = None
         if schema is None or code is None or not 0.0 <= w <= 1e100 or not schema.named:
             target = np.empty(1, object)
             target[0] = y
@@ -506,7 +514,7 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
             self._learn_chunk([x], target, None, [w], votes=False)
             return
         row, self._schema = schema.encode_one(x)
-        self._learn(row, np.array([code]), np.array([w], np.float64))
+        self._learn(row, np.array([code]), _ONE if w == 1.0 else np.array([w], np.float64))
 
     def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
         """Class probabilities of one row, as a dict from label to probability; empty if no class is known."""
@@ -520,4 +528,4 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
         if self._schema is None or self._labels is None:
             return None
         row, _ = self._schema.encode_one(x, grow=False)
-        return self._labels.values[int(self._probabilities(row)[0].argmax())]
+        return self._labels.values[self._probabilities(row).argmax()]

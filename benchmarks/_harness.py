@@ -45,9 +45,7 @@ def on_one_thread() -> None:
 
 def options(description: str | None) -> argparse.ArgumentParser:
     """Return the options all benchmarks have; a benchmark adds its own."""
-    parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="exit with 1 if a target was missed")
     return parser
 
@@ -94,9 +92,7 @@ class Contestant(abc.ABC):
         Turns after which a slow contestant sits out; by default it takes part in every round.
     """
 
-    def __init__(
-        self, name: str, rows: int, *, passes: int = 1, warm_up: int = 1, turns: int | None = None
-    ) -> None:
+    def __init__(self, name: str, rows: int, *, passes: int = 1, warm_up: int = 1, turns: int | None = None) -> None:
         self.name = name
         self.rows = rows
         self.passes = passes
@@ -298,9 +294,7 @@ class Report:
         )
         waiting = [f"{r.name} ({r.share:.0%})" for r in results if r.share < _BUSY]
         if waiting:
-            console.print(
-                f"[yellow]The machine is busy: {', '.join(waiting)} did not get a whole processor.[/yellow]"
-            )
+            console.print(f"[yellow]The machine is busy: {', '.join(waiting)} did not get a whole processor.[/yellow]")
         self.keep(title, [asdict(r) for r in results])
 
     def keep(self, key: str, figures: Any) -> None:

@@ -10,8 +10,12 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+import numpy as np
 from _contestants import Rows
 from _harness import Contestant, passes_for
+
+# Learners whose size is measured together.
+_WEIGHED = 5
 
 
 @cache
@@ -21,8 +25,7 @@ def _java() -> Any:
         import capymoa  # noqa: F401
     except ImportError as error:
         raise SystemExit(
-            f"MOA cannot be measured ({error}): it takes Java 17 and pip install '.[bench]'. "
-            "Leave it out with --peers."
+            f"MOA cannot be measured ({error}): it takes Java 17 and pip install '.[bench]'. Leave it out with --peers."
         ) from error
     import jpype
 
@@ -53,17 +56,11 @@ def instances(rows: Rows) -> Any:
     attributes.add(attribute("class", labels))
     made = java_class("com.yahoo.labs.samoa.instances.Instances")(rows.name, attributes, len(rows))
     made.setClassIndex(rows.X.shape[1])
-    # A Java double[][] goes over in one piece; its rows become the instances' own arrays.
-    for values in _java().JArray.of(_with_labels(rows)):
+    # The whole matrix goes over at once, as double[][].
+    for values in _java().JArray.of(np.column_stack([rows.X, rows.y])):
         made.add(dense(1.0, values))
         made.instance(made.numInstances() - 1).setDataset(made)
     return made
-
-
-def _with_labels(rows: Rows) -> Any:
-    import numpy as np
-
-    return np.hstack([rows.X, rows.y[:, None].astype(np.float64)])
 
 
 class Moa(Contestant):
@@ -84,21 +81,24 @@ class Moa(Contestant):
         self.command = command
         self.instances = instances(rows)
 
-    def _stream(self) -> Any:
-        return java_class("moa.streams.CachedInstancesStream")(self.instances)
-
     def prepare(self) -> None:
         """Make a fresh learner."""
         self.learner = None
-        classifier = java_class("moa.classifiers.Classifier")
-        self.learner = java_class("moa.options.ClassOption").cliStringToObject(self.command, classifier, None)
+        self.learner = self._fresh()
         self.stream = self._stream()
-        self.learner.setModelContext(self.stream.getHeader())
-        self.learner.prepareForUse()
-        self.evaluator = java_class("moa.evaluation.BasicClassificationPerformanceEvaluator")()
-        self.evaluator.prepareForUse()
+        self.evaluator = _evaluator()
         self.loop = java_class("moa.evaluation.EfficientEvaluationLoops").PrequentialEvaluation
         _collect()
+
+    def _stream(self) -> Any:
+        return java_class("moa.streams.CachedInstancesStream")(self.instances)
+
+    def _fresh(self) -> Any:
+        classifier = java_class("moa.classifiers.Classifier")
+        learner = java_class("moa.options.ClassOption").cliStringToObject(self.command, classifier, None)
+        learner.setModelContext(self._stream().getHeader())
+        learner.prepareForUse()
+        return learner
 
     def run(self) -> float:
         """Return the accuracy in percent."""
@@ -106,11 +106,21 @@ class Moa(Contestant):
         return float(self.evaluator.getPerformanceMeasurements()[1].getValue())
 
     def nbytes(self) -> int | None:
-        """Return how much the heap shrinks when the learner goes."""
-        self.evaluator = self.stream = None
-        with_learner = _heap()
-        self.learner = None
-        return with_learner - _heap()
+        """Return how much the heap shrinks when a learner goes: the mean of a few, as other things stir there."""
+        self.learner = self.evaluator = self.stream = None
+        learners = [self._fresh() for _ in range(_WEIGHED)]
+        for learner in learners:
+            self.loop(self._stream(), learner, _evaluator(), None, -1, 10_000, False, False)
+        del learner
+        with_learners = _heap()
+        learners.clear()
+        return (with_learners - _heap()) // _WEIGHED
+
+
+def _evaluator() -> Any:
+    evaluator = java_class("moa.evaluation.BasicClassificationPerformanceEvaluator")()
+    evaluator.prepareForUse()
+    return evaluator
 
 
 def _collect() -> None:

@@ -26,9 +26,7 @@ def ours() -> Any:
 def rivers() -> Any:
     from river.tree import HoeffdingTreeClassifier
 
-    return HoeffdingTreeClassifier(
-        grace_period=GRACE, delta=DELTA, tau=TAU, leaf_prediction="nba", max_size=1000.0
-    )
+    return HoeffdingTreeClassifier(grace_period=GRACE, delta=DELTA, tau=TAU, leaf_prediction="nba", max_size=1000.0)
 
 
 # Its defaults are these parameters; CapyMOA's differ.

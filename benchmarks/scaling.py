@@ -81,9 +81,7 @@ def by_length(report: harness.Report, settings: Any) -> None:
                 start = clock()
                 for first in range(0, len(y), CHUNK):
                     probabilities = tree.test_then_train(X[first : first + CHUNK], y[first : first + CHUNK])
-                    hits += int(
-                        (tree.classes_[probabilities.argmax(axis=1)] == y[first : first + CHUNK]).sum()
-                    )
+                    hits += int((tree.classes_[probabilities.argmax(axis=1)] == y[first : first + CHUNK]).sum())
                 seconds = clock() - start
                 blocks[name].append(
                     {

@@ -72,10 +72,7 @@ def main() -> int:
     report.table(
         f"Seconds, median of {settings.repeat} processes",
         ["", "median", "least", "most"],
-        [
-            [name, f"{medians[name]:.2f}", f"{min(values):.2f}", f"{max(values):.2f}"]
-            for name, values in waits.items()
-        ],
+        [[name, f"{medians[name]:.2f}", f"{min(values):.2f}", f"{max(values):.2f}"] for name, values in waits.items()],
     )
     report.keep("seconds", waits)
     report.at_most("import anabranch", medians["import anabranch"], 0.5, " s")

@@ -14,11 +14,13 @@ cache what that lacks:
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -32,6 +34,7 @@ __all__ = ["cache_folder", "compilations", "kernel"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 _HERE = Path(__file__).resolve().parent
+_KEPT = 24 * 3600.0  # seconds for which compiled forms of other sources are left alone
 _ours: set[str] = set()  # modules that hold kernels, to tell our compilations from other people's
 
 
@@ -56,7 +59,8 @@ def _hash(*folders: Path) -> str:
     digest = hashlib.sha256(numba.__version__.encode())
     for folder in folders:
         for path in sorted(folder.glob("*.py")):
-            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+            with contextlib.suppress(OSError):  # an editor's lock, a folder: nothing that could be imported
+                digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 
@@ -83,16 +87,34 @@ def cache_folder(sources: Path = _HERE) -> Path | None:
         candidates = [Path(chosen) / key]
     else:
         beside = sources / "__pycache__" / f"kernels-{key}"
-        candidates = [beside, user_cache() / "kernels" / key]
-        if beside.is_dir() and not _writable(beside) and not candidates[1].exists():
-            try:
-                shutil.copytree(beside, candidates[1])
-            except OSError:  # as good as nothing there: it will be compiled
-                shutil.rmtree(candidates[1], ignore_errors=True)
+        candidates = [beside]
+        with contextlib.suppress(RuntimeError):  # a user without a home
+            candidates.append(user_cache() / "kernels" / key)
+        if beside.is_dir() and not _writable(beside):
+            for elsewhere in candidates[1:]:
+                if not elsewhere.exists():
+                    _copy(beside, elsewhere)
         for old in sources.glob("__pycache__/kernels-*"):
-            if old != beside:  # of earlier versions of the sources
-                shutil.rmtree(old, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                # Of earlier versions of the sources, and not just now in use by a neighbour with another numba.
+                if old != beside and time.time() - old.stat().st_mtime > _KEPT:
+                    shutil.rmtree(old)
     return next((folder for folder in candidates if _writable(folder)), None)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a folder so that nobody ever sees half of it. Where that fails, it is as good as nothing there."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent) as half:
+            whole = shutil.copytree(source, Path(half) / "whole", copy_function=shutil.copyfile)
+            os.chmod(whole, 0o700)
+            for folder in whole.rglob("*"):
+                if folder.is_dir():
+                    os.chmod(folder, 0o700)
+            os.rename(whole, target)
+    except OSError:
+        pass
 
 
 @overload
@@ -162,7 +184,7 @@ class _CompileListener(event.Listener):  # type: ignore[misc]
     def on_start(self, event: Any) -> None:
         if event.data["dispatcher"].py_func.__module__ not in _ours:
             return
-        if self.count == 0 and sys.stderr.isatty():
+        if self.count == 0 and sys.stderr is not None and sys.stderr.isatty():
             print(
                 "anabranch: compiling for this machine; this happens once and takes some seconds "
                 "('anabranch warmup' does all of it ahead)",

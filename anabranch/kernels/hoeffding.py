@@ -456,11 +456,12 @@ def _log_constants(precisions, n, count):
 
     Takes one logarithm for up to sixteen attributes: that of a product.
     """
-    result = math.log(count)
+    result = 0.0
     used = n
+    rest = count * count  # joins the first product
     for start in range(0, n, 16):
         stop = min(start + 16, n)
-        a = 1.0
+        a = rest
         b = 1.0
         for j in range(start, stop - 1, 2):
             a *= precisions[j]
@@ -470,6 +471,7 @@ def _log_constants(precisions, n, count):
         product = a * b
         if 1e-280 < product < 1e280:
             result += 0.5 * math.log(product)
+            rest = 1.0
             continue
         product = 1.0  # out of range, or some attribute had one value only: its precision is infinite
         for j in range(start, stop):
@@ -483,7 +485,7 @@ def _log_constants(precisions, n, count):
         for j in range(start, stop):
             if precisions[j] < np.inf:
                 result += 0.5 * math.log(precisions[j])
-    return result - used * _HALF_LOG_2PI
+    return result + 0.5 * math.log(rest) - used * _HALF_LOG_2PI if rest != 1.0 else result - used * _HALF_LOG_2PI
 
 
 @kernel(inline=False)
@@ -565,6 +567,22 @@ def _impurity(gini, dist, total):
     for c in range(dist.size):
         if dist[c] > 0.0:
             p = dist[c] / total  # exactly 1 in a pure node, so that equal splits stay equal
+            result -= p * p if gini else p * math.log2(p)
+    return result
+
+
+@kernel(inline=False)
+def _observed_impurity(node_ints, moments, gini, leaf):
+    """Impurity of the rows that a leaf's statistics hold."""
+    total = 0.0
+    for c in range(node_ints.shape[1] - ROWS):
+        r = node_ints[leaf, ROWS + c]
+        total += moments[r, WEIGHT] if r >= 0 else 0.0
+    result = 1.0 if gini else 0.0
+    for c in range(node_ints.shape[1] - ROWS):
+        r = node_ints[leaf, ROWS + c]
+        if r >= 0:
+            p = moments[r, WEIGHT] / total
             result -= p * p if gini else p * math.log2(p)
     return result
 
@@ -774,6 +792,17 @@ def _try_to_split(node_ints, node_floats, moments, ranges, dropped, slots, numer
         return False
     gini = options[GINI] != 0.0
     before = _impurity(gini, counts, total)
+    span = 1.0 if gini else math.log2(max(2, meta[N_CLASSES]))
+    bound = math.sqrt(span * span * math.log(1.0 / options[DELTA]) / (2.0 * total))
+    # Two splits of the same rows cannot differ by more than the rows' own impurity: where that is below the bound,
+    # two splits that compare at all settle the matter. (Rows with gaps are not the same for all attributes.)
+    hopeless = (
+        bound >= options[TAU]
+        and meta[MISSING_KEPT] == 0
+        and cells.shape[0] == 0
+        and options[DROP_POOR] == 0.0
+        and _observed_impurity(node_ints, moments, gini, leaf) + 1e-9 <= bound
+    )
     d = slots.size
     branches = np.empty((2, k))
     gaussians = np.empty((5, k))
@@ -801,6 +830,8 @@ def _try_to_split(node_ints, node_floats, moments, ranges, dropped, slots, numer
             continue
         merits[a] = merit
         suggestions += 1
+        if hopeless and suggestions == 2:
+            return False
         if merit >= best:
             second = best
             best = merit
@@ -808,8 +839,6 @@ def _try_to_split(node_ints, node_floats, moments, ranges, dropped, slots, numer
             best_cut = cut
         elif merit > second:
             second = merit
-    span = 1.0 if gini else math.log2(max(2, meta[N_CLASSES]))
-    bound = math.sqrt(span * span * math.log(1.0 / options[DELTA]) / (2.0 * total))
     if options[DROP_POOR] != 0.0:
         for a in range(d):
             if merits[a] < best - bound and merits[a] > -np.inf:

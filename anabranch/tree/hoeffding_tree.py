@@ -226,20 +226,21 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
 
     def _run(self, X: Floats, y: Codes, w: Floats, mode: int, votes: Floats) -> None:
         """Learn all rows, making room wherever the kernel asks for it."""
-        if self._arrays[_META][kernels.N_CLASSES] < self._n_announced:
+        if self._n_announced and self._arrays[_META][kernels.N_CLASSES] < self._n_announced:
             self._take_in_classes(self._n_announced)
             self._arrays[_META][kernels.N_CLASSES] = self._n_announced
+        n = len(X)
         row = 0
         while True:
-            meta, numeric = self._arrays[_META], self._arrays[_NUMERIC]
-            nodes = self._arrays[_NODE_FLOATS]
-            scratch = np.empty(len(numeric) + 2 * nodes.shape[1])
+            arrays = self._arrays
+            nodes = arrays[_NODE_FLOATS]
+            scratch = np.empty(len(arrays[_NUMERIC]) + 2 * nodes.shape[1])
             # Every level of a tree takes two nodes at least.
-            path = np.empty(min(meta[kernels.DEPTH] + len(X) - row, len(nodes) // 2 + 1) + 2, np.int32)
-            row = kernels.learn(row, X, y, w, mode, votes, scratch, path, *self._arrays)
-            if row == len(X):
+            path = np.empty(min(int(arrays[_META][kernels.DEPTH]) + n - row, len(nodes) // 2 + 1) + 2, np.int32)
+            row = kernels.learn(row, X, y, w, mode, votes, scratch, path, *arrays)
+            if row == n:
                 return
-            self._make_room(int(self._arrays[_META][kernels.NEED]), X[row], int(y[row]))
+            self._make_room(int(arrays[_META][kernels.NEED]), X[row], int(y[row]))
 
     def _with_known_columns(self, X: Floats) -> Floats:
         """Rows with at least as many columns as the tree knows; those it lacks are missing."""
