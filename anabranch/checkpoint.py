@@ -204,7 +204,10 @@ class _Reader:
                     return array.astype(str).reshape(shape)
                 return array.reshape(shape)
             case "scalar":
-                return np.dtype(_DTYPES[content[0]]).type(self.read(content[1]))
+                number = self.read(content[1])
+                if not isinstance(number, (bool, int, float)):
+                    raise ValueError("a number is none")
+                return np.dtype(_DTYPES[content[0]]).type(number)
             case "list":
                 return [self.read(part) for part in content]
             case "tuple":

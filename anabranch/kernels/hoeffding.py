@@ -126,14 +126,18 @@ def _route(node_ints, node_floats, extra, X, i, gaps, path):
             return depth
         x = X[i, a]
         n = node_ints[node, BRANCHES]
-        if gaps and x != x:
+        first = node_ints[node, CHILD]
+        if n == NUMERIC and not gaps:
+            node = first + (1 if x > node_floats[node, THRESHOLD] else 0)
+            continue
+        if x != x:
             node = _heaviest(node_ints, node_floats, extra, node)
         elif n == NUMERIC:
-            node = node_ints[node, CHILD] + (1 if x > node_floats[node, THRESHOLD] else 0)
+            node = first + (1 if x > node_floats[node, THRESHOLD] else 0)
         elif n == EQUALS:
-            node = node_ints[node, CHILD] + (1 if x != node_floats[node, THRESHOLD] else 0)
+            node = first + (1 if x != node_floats[node, THRESHOLD] else 0)
         elif x < n:
-            node = node_ints[node, CHILD] + int(x)
+            node = first + int(x)
         else:
             late = _late_branch(node_floats, extra, node, x)
             if late < 0:
@@ -271,41 +275,66 @@ def _nominal_scores(node_ints, moments, slots, cells, leaf, X, i, scores, produc
         scores[c] += math.log(products[c])
 
 
-@kernel(inline=False)
-def _bayes(
-    node_ints, node_floats, moments, slots, numeric, cells, meta, leaf, X, i, x, gaps, scores, products
-):
-    """Naive Bayes: log of prior times densities per class into ``scores``; returns the best class, or -1.
+@kernel(inline=True)
+def _gaussian_scores(node_ints, node_floats, moments, n, leaf, x, scores):
+    """Write log of prior times densities of the numeric attributes, none of them missing; whether any class has rows.
 
-    A class the leaf knows only from its parent's estimate has no statistics and no chance, unless no class has
-    any: then the priors decide. -1 means that no class could have produced the row.
+    A class the leaf knows only from its parent's estimate has no statistics and no chance, unless no class has any:
+    then the priors decide.
     """
-    n = numeric.size
-    k = node_floats.shape[1] - COUNTS
-    plain = not gaps and meta[MISSING_KEPT] == 0
     any_row = False
-    for c in range(k):
-        any_row |= node_ints[leaf, ROWS + c] >= 0
-    for c in range(k):
+    for c in range(scores.size):
         r = node_ints[leaf, ROWS + c]
-        count = node_floats[leaf, COUNTS + c]
         if r < 0:
-            scores[c] = math.log(count) if count > 0.0 and not any_row else -np.inf
-        elif not plain:
-            scores[c] = math.log(count)
-        elif moments[r, WEIGHT] > 1.0:
+            scores[c] = -np.inf
+            continue
+        any_row = True
+        if moments[r, WEIGHT] > 1.0:
             scores[c] = moments[r, BIAS] - 0.5 * _distance(moments, r, x, n)
         else:  # variances of a single row are zero: all values must be the same
-            scores[c] = math.log(count)
+            scores[c] = math.log(node_floats[leaf, COUNTS + c])
             for j in range(n):
                 if x[j] != moments[r, MEANS + j]:
                     scores[c] = -np.inf
-    if not plain and any_row:
-        _numeric_scores_with_gaps(node_ints, moments, numeric, meta, leaf, x, scores)
-    if cells.shape[0] and any_row:
+    if not any_row:
+        for c in range(scores.size):
+            if node_floats[leaf, COUNTS + c] > 0.0:
+                scores[c] = math.log(node_floats[leaf, COUNTS + c])
+    return any_row
+
+
+@kernel(inline=False)
+def _other_scores(node_ints, node_floats, moments, slots, numeric, cells, meta, leaf, X, i, x, gaps, scores, products):
+    """Write the scores where values are, or were, missing, or some columns are nominal."""
+    any_row = False
+    if not gaps and meta[MISSING_KEPT] == 0:
+        any_row = _gaussian_scores(node_ints, node_floats, moments, numeric.size, leaf, x, scores)
+    else:
+        for c in range(scores.size):
+            any_row |= node_ints[leaf, ROWS + c] >= 0
+        for c in range(scores.size):
+            count = node_floats[leaf, COUNTS + c]
+            counts = node_ints[leaf, ROWS + c] >= 0 or not any_row
+            scores[c] = math.log(count) if counts and count > 0.0 else -np.inf
+        if any_row:
+            _numeric_scores_with_gaps(node_ints, moments, numeric, meta, leaf, x, scores)
+    if any_row:
         _nominal_scores(node_ints, moments, slots, cells, leaf, X, i, scores, products)
+
+
+@kernel(inline=True)
+def _bayes(node_ints, node_floats, moments, slots, numeric, cells, meta, leaf, X, i, x, gaps, scores, products):
+    """Naive Bayes: log of prior times densities per class into ``scores``; returns the best class, or -1.
+
+    -1 means that no class could have produced the row.
+    """
+    if gaps or meta[MISSING_KEPT] != 0 or cells.shape[0] > 0:
+        _other_scores(node_ints, node_floats, moments, slots, numeric, cells, meta, leaf, X, i, x, gaps, scores,
+                      products)
+    else:
+        _gaussian_scores(node_ints, node_floats, moments, numeric.size, leaf, x, scores)
     best = 0
-    for c in range(1, k):
+    for c in range(1, scores.size):
         if scores[c] > scores[best]:
             best = c
     return best if scores[best] > -np.inf else -1
