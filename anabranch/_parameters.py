@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import numbers
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -84,8 +84,13 @@ class Columns:
         """Check that every entry is a position or a name."""
         if value is None:
             return
-        if isinstance(value, (str, bytes, numbers.Number)) or not hasattr(value, "__iter__"):
+        once = isinstance(value, Iterator)  # checking it here would use it up
+        if isinstance(value, (str, bytes, numbers.Number)) or once or not hasattr(value, "__iter__"):
             raise TypeError(f"{name} must be a list of column positions or names, got {value!r}.")
+        if getattr(value, "ndim", 1) != 1:
+            raise TypeError(
+                f"{name} must be a list of column positions or names, got an array of {value.ndim} dimensions."
+            )
         for entry in value:
             if not isinstance(entry, (str, numbers.Integral)) or isinstance(entry, bool):
                 raise TypeError(f"{name} must hold column positions or names, got {entry!r} in it.")

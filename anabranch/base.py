@@ -25,7 +25,16 @@ from anabranch.schema import Codes, Floats, Schema, Vocabulary
 __all__ = ["StreamClassifier", "StreamLearner"]
 
 
-_ONE = np.ones(1)
+_ONES = np.ones(10_000)  # weights of most chunks; never written to
+
+
+def _unmasked(values: Any, name: str) -> Any:
+    """A masked array as a plain one; ValueError if anything is masked."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} has masked entries: every row needs one that is there.")
+    return np.asarray(values)
 
 
 def arrays_within(value: Any, seen: set[int] | None = None) -> Iterator[NDArray[Any]]:
@@ -77,8 +86,12 @@ class StreamLearner(BaseEstimator):
     def _start(self) -> None:
         """Check the parameters and set the state up, the first time anything is learned."""
         check_parameters(self._constraints, self.get_params(deep=False))
-        self._schema = Schema(getattr(self, "nominal_features", None) or ())
+        self._schema = self._new_schema()
         self._begin()
+
+    def _new_schema(self) -> Schema:
+        nominal = getattr(self, "nominal_features", None)
+        return Schema(() if nominal is None else nominal)
 
     @property
     def n_features_in_(self) -> int:
@@ -156,17 +169,21 @@ class StreamLearner(BaseEstimator):
     # ------------------------------------------------------------------------------------ input
 
     def _columns(self) -> Schema:
-        if self._schema is None:
+        if self._schema is None or not self._knows_enough():
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' or 'partial_fit' with "
                 "appropriate arguments before using this estimator."
             )
         return self._schema
 
+    def _knows_enough(self) -> bool:
+        """Whether there is anything to predict."""
+        return True
+
     def _encode_weights(self, sample_weight: ArrayLike | None, n: int) -> Floats:
         if sample_weight is None:
-            return np.ones(n)
-        w = np.asarray(sample_weight)
+            return _ONES[:n] if n <= len(_ONES) else np.ones(n)
+        w = np.asarray(_unmasked(sample_weight, "sample_weight"))
         if w.ndim == 0 and w.dtype.kind in "biuf":
             w = np.full(n, w)
         if w.dtype.kind not in "biuf":
@@ -281,7 +298,9 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
             If parameters or rows are unfit; the learner then is as it was.
         """
         fresh = type(self)(**self.get_params(deep=False))
-        fresh._learn_chunk(X, y, fresh._distinct(y), sample_weight, votes=False)
+        labels = None if y is None else self._label_array(y)  # once: y may be an iterator
+        classes = None if labels is None else fresh._distinct(labels)
+        fresh._learn_chunk(X, labels, classes, sample_weight, votes=False)
         # Other attributes stay: scikit-learn keeps some of its own on an estimator while it calls fit.
         self.__dict__.update({k: v for k, v in fresh.__dict__.items() if k not in fresh.get_params(deep=False)})
         return self
@@ -373,7 +392,7 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         if self._schema is None:
             check_parameters(self._constraints, self.get_params(deep=False))
-            schema: Schema = Schema(getattr(self, "nominal_features", None) or ())
+            schema: Schema = self._new_schema()
         else:
             schema = self._schema
         labels = self._labels if self._labels is not None else Vocabulary()
@@ -413,6 +432,9 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
         """Labels as a one-dimensional array of numbers, booleans or objects."""
         if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biu":
             return y
+        y = _unmasked(y, "y")
+        if isinstance(y, np.ndarray) and y.dtype.kind in "mM":  # as Python's dates: nanoseconds would become integers
+            y = y.astype(f"{y.dtype.kind}8[us]").astype(object)
         if not isinstance(y, np.ndarray):
             values = y
             if hasattr(y, "to_list"):  # a series
@@ -444,6 +466,9 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
         return labels
 
     # ------------------------------------------------------------------------------------ predicting
+
+    def _knows_enough(self) -> bool:
+        return self._n_classes > 0
 
     def _padded(self, votes: Floats) -> Floats:
         """Votes with a column for every known class."""
@@ -514,18 +539,18 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
             self._learn_chunk([x], target, None, [w], votes=False)
             return
         row, self._schema = schema.encode_one(x)
-        self._learn(row, np.array([code]), _ONE if w == 1.0 else np.array([w], np.float64))
+        self._learn(row, np.array([code]), _ONES[:1] if w == 1.0 else np.array([w], np.float64))
 
     def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
         """Class probabilities of one row, as a dict from label to probability; empty if no class is known."""
-        if self._schema is None or self._labels is None:
+        if self._schema is None or not self._labels:
             return {}
         row, _ = self._schema.encode_one(x, grow=False)
         return dict(zip(self._labels.values, self._probabilities(row)[0].tolist(), strict=True))
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:
         """Most probable class of one row, or None if no class is known."""
-        if self._schema is None or self._labels is None:
+        if self._schema is None or not self._labels:
             return None
         row, _ = self._schema.encode_one(x, grow=False)
         return self._labels.values[self._probabilities(row).argmax()]

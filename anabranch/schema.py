@@ -11,6 +11,7 @@ from __future__ import annotations
 import difflib
 import math
 import numbers
+import struct
 import sys
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
@@ -29,6 +30,7 @@ Codes = NDArray[np.int64]
 # A table from integers to codes is kept while the integers span at most this many, and float64 holds each exactly.
 _WIDEST_TABLE = 1 << 16
 _LARGEST_EXACT = 1 << 53
+_PLAIN = {float, int}
 # Values that a nominal column may have; later ones count as missing, so that a column of names or numbers that
 # never repeat cannot use up the memory.
 MOST_VALUES = 1 << 16
@@ -208,7 +210,18 @@ class Schema:
     (['load', 'day', 'price'], array([[nan,  0.,  3.]]))
     """
 
-    __slots__ = ("_as_it_is", "_place", "named", "names", "nominal", "nominal_features", "vocabularies", "width")
+    __slots__ = (
+        "_as_it_is",
+        "_codes",
+        "_pack",
+        "_place",
+        "named",
+        "names",
+        "nominal",
+        "nominal_features",
+        "vocabularies",
+        "width",
+    )
 
     def __init__(self, nominal_features: Sequence[int | str] = ()) -> None:
         self.nominal_features = list(nominal_features)
@@ -219,6 +232,8 @@ class Schema:
         self.width: int | None = None  # of arrays
         self._place: dict[str, int] = {}
         self._as_it_is = False  # whether an array of numbers needs no translation
+        self._codes: list[tuple[int, dict[Any, int]]] = []  # nominal columns' places and values
+        self._pack = struct.Struct("").pack_into  # writes a row of numbers
 
     def __getstate__(self) -> dict[str, Any]:
         return {
@@ -234,6 +249,8 @@ class Schema:
         for name in ("nominal_features", "names", "nominal", "vocabularies", "named", "width"):
             setattr(self, name, state[name])
         self._place = {name: j for j, name in enumerate(self.names)}
+        self._pack = struct.Struct(f"{len(self.names)}d").pack_into
+        self._codes = [(j, known.index) for j, known in enumerate(self.vocabularies) if known is not None]
         self._as_it_is = (
             not self.nominal_features
             and not self.nominal.any()
@@ -307,13 +324,22 @@ class Schema:
 
     def encode_one(self, x: Mapping[str, Any], grow: bool = True) -> tuple[Floats, Schema]:
         """Turn one dict into an array of one row."""
-        if self.named and len(x) == len(self.names) and list(x) == self.names and self._as_it_is:
+        if self.named and list(x) == self.names:
             values = list(x.values())
-            # Python's own checks beat NumPy's on a single row; NaN in front and oddities take the long way.
-            if {float, int}.issuperset(map(type, values)) and min(values) >= -LARGEST and max(values) <= LARGEST:
-                row = np.empty((1, len(values)))
-                row[0] = values
-                return row, self
+            for j, index in self._codes:
+                if type(values[j]) in (str, int, float):
+                    values[j] = index.get(values[j])
+            # Python's own calls beat NumPy's on one row. The length of a row with infinity, NaN or a value out of range
+            # is none of those allowed; such rows, and new values and oddities, take the long way.
+            if _PLAIN.issuperset(map(type, values)):
+                try:
+                    plain = math.hypot(*values) <= LARGEST
+                except OverflowError:  # an integer beyond all floats
+                    plain = False
+                if plain:
+                    row = np.empty((1, len(values)))
+                    self._pack(row, 0, *values)  # type: ignore[arg-type]  # arrays are buffers
+                    return row, self
         columns: dict[str, NDArray[Any]] = {}
         for name, value in x.items():
             columns[str(name)] = column = np.empty(1, dtype=object)

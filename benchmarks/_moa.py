@@ -102,7 +102,7 @@ class Moa(Contestant):
 
     def run(self) -> float:
         """Return the accuracy in percent."""
-        self.loop(self.stream, self.learner, self.evaluator, None, -1, 10_000, False, False)
+        self.loop(self.stream, self.learner, self.evaluator, _window_evaluator(), -1, 10_000, False, False)
         return float(self.evaluator.getPerformanceMeasurements()[1].getValue())
 
     def nbytes(self) -> int | None:
@@ -110,7 +110,7 @@ class Moa(Contestant):
         self.learner = self.evaluator = self.stream = None
         learners = [self._fresh() for _ in range(_WEIGHED)]
         for learner in learners:
-            self.loop(self._stream(), learner, _evaluator(), None, -1, 10_000, False, False)
+            self.loop(self._stream(), learner, _evaluator(), _window_evaluator(), -1, 10_000, False, False)
         del learner
         with_learners = _heap()
         learners.clear()
@@ -133,3 +133,10 @@ def _heap() -> int:
         _collect()
     runtime = java_class("java.lang.Runtime").getRuntime()
     return int(runtime.totalMemory() - runtime.freeMemory())
+
+
+def _window_evaluator() -> Any:
+    evaluator = java_class("moa.evaluation.WindowClassificationPerformanceEvaluator")()
+    evaluator.widthOption.setValue(10_000)
+    evaluator.prepareForUse()
+    return evaluator

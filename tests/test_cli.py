@@ -41,9 +41,7 @@ def csv(tmp_path):
     lines = ["height,kind,colour"]
     for _ in range(600):
         kind = rng.integers(2)
-        lines.append(
-            f"{rng.normal() + 3 * kind:.3f},{['oak', 'fir'][kind]},{['red', 'green'][rng.integers(2)]}"
-        )
+        lines.append(f"{rng.normal() + 3 * kind:.3f},{['oak', 'fir'][kind]},{['red', 'green'][rng.integers(2)]}")
     path.write_text("\n".join(lines) + "\n")
     return path
 
@@ -142,9 +140,7 @@ def test_quiet_says_nothing(tmp_path):
 
 def test_seed_sets_what_the_expressions_leave_open():
     def of(*arguments):
-        return json.loads(invoke("run", *arguments, "--max-rows", 1000, "--json", "-").stdout)["stream"][
-            "parameters"
-        ]
+        return json.loads(invoke("run", *arguments, "--max-rows", 1000, "--json", "-").stdout)["stream"]["parameters"]
 
     assert of("SEA", "--seed", 9)["seed"] == 9
     assert of("SEA(seed=3)", "--seed", 9)["seed"] == 3

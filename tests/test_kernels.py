@@ -143,7 +143,8 @@ def test_what_a_read_only_installation_brings_along_is_used(package):
         path.chmod(0o555 if path.is_dir() else 0o444)
     pretend = (
         "real = kernels._writable\n"
-        f"kernels._writable = lambda folder: not str(folder).startswith({str(package.sources.resolve())!r}) and real(folder)"
+        f"beside = {str(package.sources.resolve())!r}\n"
+        "kernels._writable = lambda folder: not str(folder).startswith(beside) and real(folder)"
     )
     result, compiled, folder = package.ask(pretend)
     assert (result, compiled) == (3.0, 0), "what was compiled when the image was built is compiled again"

@@ -622,9 +622,12 @@ def outcome(call):
     keys=st.sampled_from([3, 3, 3, 2, 0]),
     extra=st.booleans(),
     grow=st.booleans(),
+    nominal=st.sampled_from([None, 2.5, "3.5", ""]),
 )
-def test_the_fast_way_for_one_row_is_the_slow_way(values, order, keys, extra, grow):
+def test_the_fast_way_for_one_row_is_the_slow_way(values, order, keys, extra, grow, nominal):
     _, known = Schema().encode([{"a": 1.0, "b": 2.0, "c": 3.0}])
+    if nominal is not None:
+        _, known = Schema(["b"]).encode([{"a": 1.0, "b": "a", "c": 3.0}, {"b": nominal}, {"b": 1}])
     row = dict(zip(order, values, strict=True))
     row = {name: row[name] for name in order[:keys]}
     if extra:
@@ -636,9 +639,13 @@ def test_the_fast_way_for_one_row_is_the_slow_way(values, order, keys, extra, gr
 @pytest.mark.parametrize("place", [0, 1, 2])
 @pytest.mark.parametrize("value", ODD, ids=lambda value: repr(value)[:20])
 def test_odd_values_in_every_place(place, value):
-    _, known = Schema().encode([{"a": 1.0, "b": 2.0, "c": 3.0}])
     row = {"a": 0.5, "b": 0.5, "c": 0.5}
     row["abc"[place]] = value
+    for first in ("a", 3, 0.5):
+        _, known = Schema(["b"]).encode([{"a": 1.0, "b": first, "c": 3.0}, {"b": "3.5"}])
+        fast, slow = outcome(lambda: known.encode_one(row)), outcome(lambda: known.encode([row]))  # noqa: B023
+        assert repr(fast) == repr(slow)
+    _, known = Schema().encode([{"a": 1.0, "b": 2.0, "c": 3.0}])
     fast, slow = outcome(lambda: known.encode_one(row)), outcome(lambda: known.encode([row]))
     assert repr(fast) == repr(slow)
     if isinstance(value, (str, list, dict, datetime.date)) and value is not pd.NaT:

@@ -185,9 +185,7 @@ def test_array_classes() -> None:
 
 
 def test_array_names() -> None:
-    stream = ArrayStream(
-        np.zeros((3, 2)), [0, 1, 0], name="n", feature_names=("a", "b"), nominal_features=[1]
-    )
+    stream = ArrayStream(np.zeros((3, 2)), [0, 1, 0], name="n", feature_names=("a", "b"), nominal_features=[1])
     assert (stream.name, stream.feature_names, stream.nominal_features) == ("n", ["a", "b"], [1])
     assert ArrayStream(np.zeros((3, 2)), [0, 1, 0]).name == "ArrayStream(3 x 2)"
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from anabranch import checkpoint
 from anabranch._parameters import Columns, Constraint, Flag, Number, OneOf
 from anabranch.base import StreamClassifier
 from anabranch.kernels import hoeffding as kernels
@@ -246,6 +247,12 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         """Rows with at least as many columns as the tree knows; those it lacks are missing."""
         missing = len(self._arrays[_SLOTS]) - X.shape[1]
         return X if missing <= 0 else np.hstack([X, np.full((len(X), missing), np.nan)])
+
+    def __restore__(self, state: dict[str, Any]) -> None:
+        """Take a state from a checkpoint, unless its arrays do not fit together: the kernels trust them."""
+        super().__restore__(state)
+        if "_arrays" in state and not _fit_together(self._arrays):
+            raise checkpoint.CheckpointError("The checkpoint's tree does not fit together.")
 
     # ------------------------------------------------------------------------------------ room
 
@@ -506,6 +513,62 @@ _NO_VOTES = np.zeros((0, 0))
 (_NODE_INTS, _NODE_FLOATS, _MOMENTS, _RANGES, _EXTRA, _DROPPED, _SLOTS, _NUMERIC, _CELLS, _ORIGIN, _GAINS, _META) = (
     range(12)
 )
+
+
+def _fit_together(arrays: Any) -> bool:
+    """Whether arrays make up a tree in which no number points outside its array."""
+    if not isinstance(arrays, list) or len(arrays) != len(Tree._fields):
+        return False
+    t = Tree(*arrays)
+    kinds = ["i4", "f8", "f8", "f4", "i4", "b1", "i4", "i4", "i4", "f8", "f8", "i8", "f8"]
+    dims = [2, 2, 2, 2, 2, 2, 1, 1, 2, 1, 1, 1, 1]
+    for array, kind, dim in zip(t, kinds, dims, strict=True):
+        if not isinstance(array, np.ndarray) or array.dtype != np.dtype(kind) or array.ndim != dim:
+            return False
+    m, k = len(t.node_ints), t.node_floats.shape[1] - kernels.COUNTS
+    d, n, rows = len(t.slots), len(t.numeric), len(t.moments)
+    if len(t.meta) != kernels.META_SIZE or len(t.options) != kernels.OPTIONS_SIZE or k < 1:
+        return False
+    missing = n if t.meta[kernels.MISSING_KEPT] else 0
+    ends = t.cells[:, kernels.START] + kernels.CELLS + t.cells[:, kernels.CAPACITY] if t.cells.shape[1] == 3 else []
+    used = int(t.meta[kernels.N_NODES])
+    shapes = (
+        t.node_ints.shape == (m, kernels.ROWS + k)
+        and len(t.node_floats) == m
+        and t.ranges.shape == (rows, 2 * n)
+        and t.extra.shape[1] == 3
+        and t.cells.shape == (d - n, 3)
+        and (len(t.dropped) == 0 or t.dropped.shape == (m, d))
+        and t.origin.shape == (n,)
+        and t.gains.shape == (d,)
+        and t.moments.shape[1] >= max([kernels.MEANS + 3 * n + missing, *ends])
+        and bool((t.cells >= 0).all())
+        and 1 <= used <= m
+        and 0 <= t.meta[kernels.N_ROWS] <= rows
+        and -1 <= t.meta[kernels.FREE_ROW] < max(rows, 1)
+        and 0 <= t.meta[kernels.N_EXTRA] <= len(t.extra)
+        and 0 <= t.meta[kernels.DEPTH] <= m
+    )
+    if not shapes or not ((t.numeric >= 0) & (t.numeric < d)).all():
+        return False
+    if not ((t.slots < n) & (t.slots >= -len(t.cells))).all():
+        return False
+    feature, branches, child = t.node_ints[:used, : kernels.ROWS].T
+    inner = feature >= 0
+    width = np.where(branches < 2, 2, branches)
+    late = t.extra[: int(t.meta[kernels.N_EXTRA])]
+    chained = inner & (branches >= 2)
+    heads = t.node_floats[:used, kernels.THRESHOLD][chained]
+    numbers = t.node_ints[:used, kernels.ROWS :]
+    return bool(
+        (feature < d).all()
+        and (child[inner] > np.flatnonzero(inner)).all()  # children come after their parents: no way leads back
+        and (child[inner].astype(np.int64) + width[inner] <= used).all()
+        and (numbers < rows).all()
+        and np.isin(heads, np.arange(-1, len(late))).all()
+        and ((late[:, kernels.LATE_CHILD] >= 0) & (late[:, kernels.LATE_CHILD] < used)).all()
+        and (late[:, kernels.NEXT] < np.arange(len(late))).all()
+    )
 
 
 def _lengthened(array: NDArray[Any], n: int, fill: Any) -> NDArray[Any]:
