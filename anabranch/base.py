@@ -25,6 +25,8 @@ from anabranch.schema import Codes, Floats, Schema, Vocabulary
 __all__ = ["StreamClassifier", "StreamLearner"]
 
 
+_FEW = 20  # classes
+_ONE = np.ones(1)
 _ONES = np.ones(10_000)  # weights of most chunks; never written to
 
 
@@ -531,7 +533,7 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
             code = labels.index.get(y) if labels is not None else None
         except TypeError:  # cannot be hashed: the long way says so
             code = None
-        if schema is None or code is None or not 0.0 <= w <= 1e100 or not schema.named:
+        if labels is None or schema is None or code is None or not 0.0 <= w <= 1e100 or not schema.named:
             target = np.empty(1, object)
             target[0] = y
             if isinstance(y, float):
@@ -539,7 +541,7 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
             self._learn_chunk([x], target, None, [w], votes=False)
             return
         row, self._schema = schema.encode_one(x)
-        self._learn(row, np.array([code]), _ONES[:1] if w == 1.0 else np.array([w], np.float64))
+        self._learn(row, labels.single(code), _ONE if w == 1.0 else np.array([w], np.float64))
 
     def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
         """Class probabilities of one row, as a dict from label to probability; empty if no class is known."""
@@ -553,4 +555,13 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
         if self._schema is None or not self._labels:
             return None
         row, _ = self._schema.encode_one(x, grow=False)
-        return self._labels.values[self._probabilities(row).argmax()]
+        if self._n_classes > _FEW:
+            return self._labels.values[self._probabilities(row).argmax()]
+        votes = self._padded(self._votes(row))[0].tolist()
+        # As `to_probabilities` scales, so that rounding makes the same ties; for a few classes quicker than NumPy.
+        total = 0.0
+        for vote in votes:
+            total += vote
+        if total > 0.0:
+            votes = [vote / total for vote in votes]
+        return self._labels.values[votes.index(max(votes))]

@@ -88,7 +88,7 @@ class Vocabulary:
     array([ 2, -1])
     """
 
-    __slots__ = ("_low", "_table", "index", "values")
+    __slots__ = ("_low", "_singles", "_table", "index", "values")
 
     def __init__(self, values: Iterable[Hashable] = ()) -> None:
         self.index: dict[Any, int] = {}
@@ -97,6 +97,7 @@ class Vocabulary:
         self.values: list[Any] = list(self.index)
         self._low = 0
         self._table: Codes | None = None
+        self._singles: dict[int, Codes] = {}
         if self.values and all(map(_is_small_whole, self.values)):
             low, high = int(min(self.values)), int(max(self.values))
             if high - low < _WIDEST_TABLE:
@@ -107,6 +108,13 @@ class Vocabulary:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def single(self, code: int) -> Codes:
+        """An array of one code, the same one every time: it must not be written to."""
+        array = self._singles.get(code)
+        if array is None:
+            array = self._singles[code] = np.array([code], np.int64)
+        return array
 
     def __getstate__(self) -> list[Any]:
         return self.values
@@ -137,12 +145,16 @@ class Vocabulary:
         """
         if self._table is not None and array.dtype.kind in "biuf":
             codes = np.empty(array.size, np.int64)
-            with np.errstate(invalid="ignore"):
-                whole = np.ascontiguousarray(array.astype(np.int64, copy=not array.flags.writeable))
-            # What int64 does not hold must not come out as another number.
-            exact = np.can_cast(array.dtype, np.int64) or np.array_equal(whole.astype(array.dtype), array)
-            if array.dtype == np.uint64 and exact:
-                exact = not (whole < 0).any()
+            exact = True
+            if array.dtype == np.int64 and array.flags.carray:
+                whole = array
+            else:
+                with np.errstate(invalid="ignore"):
+                    whole = np.ascontiguousarray(array.astype(np.int64, copy=not array.flags.writeable))
+                # What int64 does not hold must not come out as another number.
+                exact = np.can_cast(array.dtype, np.int64) or np.array_equal(whole.astype(array.dtype), array)
+                if array.dtype == np.uint64 and exact:
+                    exact = not (whole < 0).any()
             if exact and look_up(whole, self._low, self._table, codes) < 0:
                 return codes, self
         index = self.index
@@ -213,8 +225,10 @@ class Schema:
     __slots__ = (
         "_as_it_is",
         "_codes",
+        "_given",
         "_pack",
         "_place",
+        "_row",
         "named",
         "names",
         "nominal",
@@ -234,6 +248,8 @@ class Schema:
         self._as_it_is = False  # whether an array of numbers needs no translation
         self._codes: list[tuple[int, dict[Any, int]]] = []  # nominal columns' places and values
         self._pack = struct.Struct("").pack_into  # writes a row of numbers
+        self._given: list[Any] | None = None  # values of the last single row, and what became of them
+        self._row = np.empty((1, 0))
 
     def __getstate__(self) -> dict[str, Any]:
         return {
@@ -250,6 +266,7 @@ class Schema:
             setattr(self, name, state[name])
         self._place = {name: j for j, name in enumerate(self.names)}
         self._pack = struct.Struct(f"{len(self.names)}d").pack_into
+        self._given, self._row = None, np.empty((1, 0))
         self._codes = [(j, known.index) for j, known in enumerate(self.vocabularies) if known is not None]
         self._as_it_is = (
             not self.nominal_features
@@ -325,7 +342,10 @@ class Schema:
     def encode_one(self, x: Mapping[str, Any], grow: bool = True) -> tuple[Floats, Schema]:
         """Turn one dict into an array of one row."""
         if self.named and list(x) == self.names:
-            values = list(x.values())
+            given = list(x.values())
+            if given == self._given:  # learned right after it was predicted
+                return self._row, self
+            values = given[:]
             for j, index in self._codes:
                 if type(values[j]) in (str, int, float):
                     values[j] = index.get(values[j])
@@ -339,6 +359,7 @@ class Schema:
                 if plain:
                     row = np.empty((1, len(values)))
                     self._pack(row, 0, *values)  # type: ignore[arg-type]  # arrays are buffers
+                    self._given, self._row = given, row
                     return row, self
         columns: dict[str, NDArray[Any]] = {}
         for name, value in x.items():

@@ -21,7 +21,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, overload
@@ -29,7 +29,7 @@ from typing import Any, TypeVar, overload
 import numba
 from numba.core import event
 
-__all__ = ["cache_folder", "compilations", "kernel"]
+__all__ = ["cache_folder", "compilations", "direct", "kernel"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -173,6 +173,16 @@ def _compiled(function: F, options: dict[str, Any]) -> F:
         return numba.njit(function, cache=True, **options)  # type: ignore[no-any-return]
     finally:
         numba.config.CACHE_DIR = saved
+
+
+def direct(function: Any, arguments: Sequence[Any]) -> Callable[..., Any]:
+    """The compiled form of a kernel for the types of these arguments, without numba's look at them at every call.
+
+    For a call that takes microseconds, as with a single row, that look is a third. The arguments of all later calls
+    must be of the very same types: numba then checks no more than the number of dimensions and the size of an item.
+    """
+    form = function.overloads.get(tuple(numba.typeof(argument) for argument in arguments))
+    return function if form is None else form.entry_point  # type: ignore[no-any-return]
 
 
 class _CompileListener(event.Listener):  # type: ignore[misc]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from anabranch import checkpoint
 from anabranch._parameters import Columns, Constraint, Flag, Number, OneOf
 from anabranch.base import StreamClassifier
+from anabranch.kernels import direct
 from anabranch.kernels import hoeffding as kernels
 from anabranch.kernels.hoeffding import Tree
 from anabranch.schema import Codes, Floats
@@ -212,7 +213,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
 
     def _votes(self, X: Floats) -> Floats:
         votes = np.zeros((len(X), self._n_classes))
-        kernels.votes(self._with_known_columns(X), votes, *self._arrays)
+        _call("votes", self._with_known_columns(X), votes, *self._arrays)
         return votes
 
     def _test_then_train(self, X: Floats, y: Codes, w: Floats) -> Floats:
@@ -238,7 +239,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
             scratch = np.empty(len(arrays[_NUMERIC]) + 2 * nodes.shape[1])
             # Every level of a tree takes two nodes at least.
             path = np.empty(min(int(arrays[_META][kernels.DEPTH]) + n - row, len(nodes) // 2 + 1) + 2, np.int32)
-            row = kernels.learn(row, X, y, w, mode, votes, scratch, path, *arrays)
+            row = _call("learn", row, X, y, w, mode, votes, scratch, path, *arrays)
             if row == n:
                 return
             self._make_room(int(arrays[_META][kernels.NEED]), X[row], int(y[row]))
@@ -510,6 +511,20 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
 
 
 _NO_VOTES = np.zeros((0, 0))
+_direct: dict[str, Callable[..., Any]] = {}
+
+
+def _call(name: str, *arguments: Any) -> Any:
+    """Call a kernel whose arguments have the same types every time."""
+    function = _direct.get(name)
+    if function is not None:
+        return function(*arguments)
+    function = getattr(kernels, name)
+    result = function(*arguments)
+    _direct[name] = direct(function, arguments)
+    return result
+
+
 (_NODE_INTS, _NODE_FLOATS, _MOMENTS, _RANGES, _EXTRA, _DROPPED, _SLOTS, _NUMERIC, _CELLS, _ORIGIN, _GAINS, _META) = (
     range(12)
 )
