@@ -100,7 +100,9 @@ class _Writer:
         if isinstance(value, str):  # NumPy's
             return str(value)
         if isinstance(value, np.generic):
-            return {"scalar": [_code(value.dtype), self.write(value.item())]}
+            return {
+                "scalar": [_code(value.dtype), value.astype(_DTYPES[_code(value.dtype)]).tobytes().hex()]
+            }  # to the bit
         if type(value) in (list, tuple):
             return {type(value).__name__: [self.write(part) for part in value]}
         if type(value) is dict:
@@ -204,10 +206,11 @@ class _Reader:
                     return array.astype(str).reshape(shape)
                 return array.reshape(shape)
             case "scalar":
-                number = self.read(content[1])
-                if not isinstance(number, (bool, int, float)):
+                dtype = np.dtype(_DTYPES[content[0]])
+                data = bytes.fromhex(content[1])
+                if len(data) != dtype.itemsize or (dtype.kind == "b" and data not in (b"\0", b"\1")):
                     raise ValueError("a number is none")
-                return np.dtype(_DTYPES[content[0]]).type(number)
+                return np.frombuffer(data, dtype)[0].astype(dtype.newbyteorder("="))
             case "list":
                 return [self.read(part) for part in content]
             case "tuple":

@@ -434,7 +434,7 @@ class Schema:
             start = not self.names and not self.nominal_features
             if self._as_it_is or start:
                 with np.errstate(over="ignore"):
-                    X = np.ascontiguousarray(X, np.float64)
+                    X = _writable(np.ascontiguousarray(X, np.float64))
                 self._refuse_infinite(X)
                 if not start:
                     return X, self
@@ -575,7 +575,7 @@ def _numbers(values: NDArray[Any], name: str) -> Floats:
         values = np.array([_number(value) for value in values.tolist()])
     with np.errstate(over="ignore"):
         result = np.ascontiguousarray(values, np.float64)
-    bad = first_bad(result.reshape(1, -1)) if result.size else -1
+    bad = first_bad(_writable(result.reshape(1, -1))) if result.size else -1
     if bad >= 0:
         raise ValueError(_too_large(float(result[bad]), name, bad))
     return result

@@ -15,6 +15,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from anabranch._cache import user_cache
 from anabranch.datasets.registry import REGISTRY, Artifact, Dataset
 
 
@@ -28,16 +29,7 @@ def cache_folder() -> Path:
     ``ANABRANCH_CACHE``, if that is set, otherwise the user's cache folder as the platform has it; in it,
     ``datasets``.
     """
-    chosen = os.environ.get("ANABRANCH_CACHE")
-    if chosen:
-        root = Path(chosen)
-    elif sys.platform == "win32":
-        root = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "anabranch"
-    elif sys.platform == "darwin":
-        root = Path.home() / "Library" / "Caches" / "anabranch"
-    else:
-        root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "anabranch"
-    return root.expanduser() / "datasets"
+    return user_cache() / "datasets"
 
 
 def local_file(dataset: Dataset, progress: Callable[[str], None] | None = None) -> Path:

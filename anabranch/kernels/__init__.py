@@ -29,6 +29,8 @@ from typing import Any, TypeVar, overload
 import numba
 from numba.core import event
 
+from anabranch._cache import user_cache
+
 __all__ = ["cache_folder", "compilations", "direct", "kernel"]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -36,21 +38,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 _HERE = Path(__file__).resolve().parent
 _KEPT = 24 * 3600.0  # seconds for which compiled forms of other sources are left alone
 _ours: set[str] = set()  # modules that hold kernels, to tell our compilations from other people's
-
-
-def user_cache() -> Path:
-    """Folder for what the library may recompute or fetch again, per user.
-
-    ``ANABRANCH_CACHE`` if set, else the platform's usual place.
-    """
-    if chosen := os.environ.get("ANABRANCH_CACHE"):
-        return Path(chosen)
-    home = Path.home()
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "anabranch"
-    if sys.platform == "darwin":
-        return home / "Library" / "Caches" / "anabranch"
-    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "anabranch"
 
 
 @cache
@@ -196,7 +183,7 @@ class _CompileListener(event.Listener):  # type: ignore[misc]
             return
         if self.count == 0 and sys.stderr is not None and sys.stderr.isatty():
             print(
-                "anabranch: compiling for this machine; this happens once and takes some seconds "
+                "anabranch: compiling for this machine; this happens once and takes half a minute or so "
                 "('anabranch warmup' does all of it ahead)",
                 file=sys.stderr,
             )

@@ -111,6 +111,28 @@ def _late_branch(node_floats, extra, node, value):
 
 
 @kernel(inline=True)
+def _next(node_ints, node_floats, extra, X, i, gaps, node):
+    """The node below that row i goes to; -1 from a leaf, or where there is no branch for the row's value."""
+    a = node_ints[node, FEATURE]
+    if a < 0:
+        return -1
+    x = X[i, a]
+    n = node_ints[node, BRANCHES]
+    first = node_ints[node, CHILD]
+    if n == NUMERIC and not gaps:
+        return first + (1 if x > node_floats[node, THRESHOLD] else 0)
+    if x != x:
+        return _heaviest(node_ints, node_floats, extra, node)
+    if n == NUMERIC:
+        return first + (1 if x > node_floats[node, THRESHOLD] else 0)
+    if n == EQUALS:
+        return first + (1 if x != node_floats[node, THRESHOLD] else 0)
+    if x < n:
+        return first + int(x)
+    return _late_branch(node_floats, extra, node, x)
+
+
+@kernel(inline=True)
 def _route(node_ints, node_floats, extra, X, i, gaps, path):
     """Follow row i from the root; returns the number of nodes written into ``path``.
 
@@ -118,31 +140,22 @@ def _route(node_ints, node_floats, extra, X, i, gaps, path):
     """
     node = 0
     depth = 0
-    while True:
+    while node >= 0:
         path[depth] = node
         depth += 1
-        a = node_ints[node, FEATURE]
-        if a < 0:
-            return depth
-        x = X[i, a]
-        n = node_ints[node, BRANCHES]
-        first = node_ints[node, CHILD]
-        if n == NUMERIC and not gaps:
-            node = first + (1 if x > node_floats[node, THRESHOLD] else 0)
-            continue
-        if x != x:
-            node = _heaviest(node_ints, node_floats, extra, node)
-        elif n == NUMERIC:
-            node = first + (1 if x > node_floats[node, THRESHOLD] else 0)
-        elif n == EQUALS:
-            node = first + (1 if x != node_floats[node, THRESHOLD] else 0)
-        elif x < n:
-            node = first + int(x)
-        else:
-            late = _late_branch(node_floats, extra, node, x)
-            if late < 0:
-                return depth
-            node = late
+        node = _next(node_ints, node_floats, extra, X, i, gaps, node)
+    return depth
+
+
+@kernel(inline=True)
+def _end_of_route(node_ints, node_floats, extra, X, i, gaps):
+    """The last node on row i's way. Writes nothing, so that a tree that grows meanwhile does no harm."""
+    node = 0
+    while True:
+        below = _next(node_ints, node_floats, extra, X, i, gaps, node)
+        if below < 0:
+            return node
+        node = below
 
 
 @kernel(inline=True)
@@ -364,10 +377,10 @@ def _vote(node_floats, node, best, scores, votes, i):
 
 
 @kernel(inline=True)
-def _vote_for_row(node_ints, node_floats, moments, extra, slots, numeric, cells, meta, options, X, i, x, path,
+def _vote_for_row(node_ints, node_floats, moments, extra, slots, numeric, cells, meta, options, X, i, x,
                   scores, products, votes):
     gaps = _gather(slots, numeric, cells, X, i, x)
-    node = path[_route(node_ints, node_floats, extra, X, i, gaps, path) - 1]
+    node = _end_of_route(node_ints, node_floats, extra, X, i, gaps)
     best = -1
     if _uses_bayes(node_ints, node_floats, options, node):
         best = _bayes(node_ints, node_floats, moments, slots, numeric, cells, meta, node, X, i, x, gaps, scores,
@@ -381,11 +394,10 @@ def votes(X, out, node_ints, node_floats, moments, ranges, extra, dropped, slots
     """Write each row's votes, not scaled, into ``out`` (n, at least as many columns as classes met)."""
     k = node_floats.shape[1] - COUNTS
     x = np.empty(numeric.size)
-    path = np.empty(meta[DEPTH] + 2, np.int32)
     scores = np.empty(k)
     products = np.empty(k)
     for i in range(X.shape[0]):
-        _vote_for_row(node_ints, node_floats, moments, extra, slots, numeric, cells, meta, options, X, i, x, path,
+        _vote_for_row(node_ints, node_floats, moments, extra, slots, numeric, cells, meta, options, X, i, x,
                       scores, products, out)
 
 
@@ -394,10 +406,9 @@ def apply(X, out, node_ints, node_floats, moments, ranges, extra, dropped, slots
           meta, options):  # fmt: skip
     """Write the number of the node each row ends in into ``out``."""
     x = np.empty(numeric.size)
-    path = np.empty(meta[DEPTH] + 2, np.int32)
     for i in range(X.shape[0]):
         gaps = _gather(slots, numeric, cells, X, i, x)
-        out[i] = path[_route(node_ints, node_floats, extra, X, i, gaps, path) - 1]
+        out[i] = _end_of_route(node_ints, node_floats, extra, X, i, gaps)
 
 
 # ---------------------------------------------------------------------------------------------- statistics
@@ -1146,6 +1157,6 @@ def learn(start, X, y, w, mode, out, scratch, path, node_ints, node_floats, mome
             if meta[N_INACTIVE] > 0 and meta[N_SEEN] % int(options[MEMORY_PERIOD]) == 0:
                 _enforce(node_ints, node_floats, moments, dropped, meta, moments.shape[0], -1, -1)
         if mode == TRAIN_THEN_TEST:
-            _vote_for_row(node_ints, node_floats, moments, extra, slots, numeric, cells, meta, options, X, i, x, path,
+            _vote_for_row(node_ints, node_floats, moments, extra, slots, numeric, cells, meta, options, X, i, x,
                           scores, products, out)
     return X.shape[0]
