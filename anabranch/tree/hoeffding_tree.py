@@ -66,7 +66,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         Upper limit of :attr:`nbytes`, at least 1024, kept after every single row. What no longer fits is given up in
         the published order: the least promising leaves stop learning and only count classes, so that the most
         promising can go on; they resume when their turn comes again.
-    memory_period : int, default=1000
+    memory_period : int, default=10000
         Rows between looks at which leaves are the most promising, while some are inactive. (It also happens
         whenever a leaf splits or the room runs out.)
     nominal_features : list of int or str, optional
@@ -148,7 +148,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         pre_prune: bool = False,
         remove_poor_attributes: bool = False,
         max_bytes: int | None = None,
-        memory_period: int = 1000,
+        memory_period: int = 10_000,
         nominal_features: Sequence[int | str] | None = None,
     ) -> None:
         self.grace_period = grace_period
