@@ -7,6 +7,8 @@ y: int64 codes; w: float64). Ensembles call their members through the inner meth
 
 from __future__ import annotations
 
+import copy
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -60,6 +62,25 @@ def arrays_within(value: Any, seen: set[int] | None = None) -> Iterator[NDArray[
         yield from arrays_within(value.__dict__, seen)
 
 
+class _Alone:
+    """Lets one thread learn at a time: kernels run free of the interpreter lock, and two would tear the state."""
+
+    __slots__ = ("learner",)
+
+    def __init__(self, learner: StreamLearner) -> None:
+        self.learner = learner
+
+    def __enter__(self) -> None:
+        me = threading.get_ident()
+        if self.learner.__dict__.setdefault("_learning", me) != me:
+            raise RuntimeError(
+                "Another thread is learning on this learner: let one thread learn at a time, or give each its own."
+            )
+
+    def __exit__(self, *error: object) -> None:
+        self.learner.__dict__.pop("_learning", None)
+
+
 class StreamLearner(BaseEstimator):
     """Shared by all learners: parameters, columns, state, checkpoints.
 
@@ -90,6 +111,30 @@ class StreamLearner(BaseEstimator):
         check_parameters(self._constraints, self.get_params(deep=False))
         self._schema = self._new_schema()
         self._begin()
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; on a learner that has begun to learn they hold from the next row on.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a parameter is unknown or unfit, or cannot be met any more; nothing has changed then.
+        """
+        if self._schema is None:
+            super().set_params(**params)
+            return self
+        before = self.get_params(deep=False)
+        try:
+            super().set_params(**params)
+            check_parameters(self._constraints, self.get_params(deep=False))
+            self._reconfigure()
+        except (ValueError, TypeError):
+            self.__dict__.update(before)
+            raise
+        return self
+
+    def _reconfigure(self) -> None:
+        """Take up parameters that were changed after learning began. Overridden by learners that keep copies."""
 
     def _new_schema(self) -> Schema:
         nominal = getattr(self, "nominal_features", None)
@@ -162,8 +207,11 @@ class StreamLearner(BaseEstimator):
             )
         return learner
 
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)  # two learners must not learn into the same arrays
+
     def __checkpoint__(self) -> dict[str, Any]:
-        return dict(self.__dict__)
+        return {name: value for name, value in self.__dict__.items() if name != "_learning"}
 
     def __restore__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -177,6 +225,9 @@ class StreamLearner(BaseEstimator):
                 "appropriate arguments before using this estimator."
             )
         return self._schema
+
+    def _alone(self) -> _Alone:
+        return _Alone(self)
 
     def _knows_enough(self) -> bool:
         """Whether there is anything to predict."""
@@ -390,6 +441,12 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
         self, X: Any, y: Any, classes: ArrayLike | None, sample_weight: ArrayLike | None, votes: bool
     ) -> Floats | None:
         """Check everything, and only then change anything."""
+        with self._alone():
+            return self._learn_checked(X, y, classes, sample_weight, votes)
+
+    def _learn_checked(
+        self, X: Any, y: Any, classes: ArrayLike | None, sample_weight: ArrayLike | None, votes: bool
+    ) -> Floats | None:
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         if self._schema is None:
@@ -528,6 +585,8 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
         w : float, default=1.0
             Its weight, not negative.
         """
+        if not isinstance(x, Mapping):
+            raise TypeError(f"x must be a dict of column names and values, got a {type(x).__name__}.")
         schema, labels = self._schema, self._labels
         try:
             code = labels.index.get(y) if labels is not None else None
@@ -540,8 +599,9 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
                 target = target.astype(np.float64)
             self._learn_chunk([x], target, None, [w], votes=False)
             return
-        row, self._schema = schema.encode_one(x)
-        self._learn(row, labels.single(code), _ONE if w == 1.0 else np.array([w], np.float64))
+        with self._alone():
+            row, self._schema = schema.encode_one(x)
+            self._learn(row, labels.single(code), _ONE if w == 1.0 else np.array([w], np.float64))
 
     def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
         """Class probabilities of one row, as a dict from label to probability; empty if no class is known."""

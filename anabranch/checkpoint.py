@@ -13,6 +13,7 @@ The structure names classes, never code: a name is looked up among the classes t
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import importlib
 import json
@@ -433,6 +434,8 @@ def save(value: Any, path: str | Path) -> None:
 def write_atomically(path: str | Path, data: bytes) -> None:
     """Write a file so that at any moment there is either the old one or the new one, whole."""
     path = Path(os.path.realpath(path))  # a link stays a link
+    if path.exists() and not path.is_file():  # a folder, a device, a pipe: nothing to rename over
+        raise OSError(errno.EINVAL, "Not a regular file", str(path))
     name = path.with_name(f".{path.name[:40]}.{secrets.token_hex(6)}")
     # Not by tempfile, whose files are closed to everybody else: this one gets the mode that any new file gets.
     handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import threading
+
 import numpy as np
 import pytest
 from reference_hoeffding import ReferenceTree
@@ -186,7 +189,7 @@ def test_importances():
 def test_columns_beyond_the_limit_are_passed_over_with_a_warning():
     X = np.random.default_rng(0).standard_normal((50, 300))
     tree = HoeffdingTreeClassifier(max_bytes=2000)
-    with pytest.warns(UserWarning, match="no room"):
+    with pytest.warns(UserWarning, match="has room for 0 of 300"):
         tree.partial_fit(X, X[:, 0] > 0)
     assert tree.nbytes <= 2000
     assert np.isfinite(tree.predict_proba(X)).all()
@@ -200,3 +203,77 @@ def test_apply_names_the_leaf_each_row_ends_in():
     assert (nodes >= 0).all()
     assert (nodes < tree.n_nodes_).all()
     assert len(set(nodes.tolist())) > 3
+
+
+def test_parameters_may_change_on_the_way():
+    X, y = RandomRBF(seed=3, n_centroids=30).take(20_000)
+    tree = HoeffdingTreeClassifier(grace_period=50, tie_threshold=0.2).partial_fit(X, y)
+    free = tree.nbytes
+    tree.set_params(max_bytes=40_000)
+    assert tree.nbytes <= 40_000 < free
+    assert tree.n_inactive_leaves_ > 0
+    for i in range(0, 2000, 10):
+        tree.partial_fit(X[i : i + 10], y[i : i + 10])
+        assert tree.nbytes <= 40_000
+    tree.set_params(max_bytes=None)
+    assert tree.n_inactive_leaves_ == 0
+    state = tree.to_bytes()
+    for wrong in ({"max_bytes": 1024}, {"leaf_prediction": "mc"}, {"grace_period": -1}, {"unknown": 1}):
+        with pytest.raises((ValueError, TypeError)):
+            tree.set_params(**wrong)
+        assert tree.to_bytes() == state
+    assert (
+        tree.set_params(grace_period=1e9).partial_fit(X, y).n_nodes_
+        == HoeffdingTreeClassifier.from_bytes(state).n_nodes_
+    )
+
+
+def test_a_column_of_identifiers_cannot_fill_the_memory():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 6000)
+    rows = [{"id": f"customer {i}", "load": float(y[i] + rng.standard_normal())} for i in range(6000)]
+    tree = HoeffdingTreeClassifier(grace_period=200)
+    for i in range(0, 6000, 500):
+        tree.partial_fit(rows[i : i + 500], y[i : i + 500])
+    assert tree.nbytes < 3_000_000
+    assert tree.n_leaves_ < 1000
+    assert tree.feature_names_in_.tolist() == ["id", "load"]
+
+
+def test_only_one_thread_learns_at_a_time():
+    X, y = RandomRBF(seed=1).take(20_000)
+    tree = HoeffdingTreeClassifier(grace_period=20, max_bytes=30_000)
+    refused = []
+
+    def learn():
+        for i in range(0, len(y), 50):
+            try:
+                tree.partial_fit(X[i : i + 50], y[i : i + 50])
+            except RuntimeError as error:
+                refused.append(str(error))
+
+    threads = [threading.Thread(target=learn) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all("one thread" in message for message in refused)
+    HoeffdingTreeClassifier.from_bytes(tree.to_bytes()).predict(X)
+
+
+def test_a_copy_learns_on_its_own():
+    tree = grown()
+    state = tree.to_bytes()
+    other = copy.copy(tree)
+    other.partial_fit(*mixed_stream(500, 9, gaps=False))
+    assert tree.to_bytes() == state != other.to_bytes()
+
+
+def test_a_subclass_may_have_other_parameters():
+    class Quick(HoeffdingTreeClassifier):
+        def __init__(self, grace_period=50, extra=1):
+            super().__init__(grace_period=grace_period)
+            self.extra = extra
+
+    X, y = RandomRBF(seed=1).take(500)
+    assert Quick().partial_fit(X, y).predict(X).shape == (500,)

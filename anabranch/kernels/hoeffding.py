@@ -40,6 +40,10 @@ TOTAL, SLOTS, CELLS = 0, 1, 2
 # whether that must do (values beyond are then not counted).
 START, CAPACITY, CELLS_FIXED = 0, 1, 2
 
+# Values of a nominal attribute that a tree tells apart. Later ones count as missing: otherwise a column of
+# identifiers would give every row a branch and a leaf of its own.
+MOST_CELLS = 256
+
 # meta: counters and flags that are part of the state.
 (N_NODES, N_ROWS, FREE_ROW, N_EXTRA, N_INACTIVE, N_CLASSES, N_SEEN, MISSING_KEPT, ROWS_FIXED, NODES_FIXED,
  CLASSES_FIXED, COLUMNS_FIXED, NEED, DEPTH, META_SIZE) = range(15)  # fmt: skip
@@ -129,6 +133,8 @@ def _next(node_ints, node_floats, extra, X, i, gaps, node):
         return first + (1 if x != node_floats[node, THRESHOLD] else 0)
     if x < n:
         return first + int(x)
+    if x >= MOST_CELLS:
+        return _heaviest(node_ints, node_floats, extra, node)
     return _late_branch(node_floats, extra, node, x)
 
 
@@ -731,14 +737,20 @@ def _share_out(node_ints, moments, cells, leaf, k, n, branches):
 
 
 @kernel(inline=False)
-def _one_against_rest(table, n, value, branches):
+def _one_against_rest(table, totals, value, branches):
     for c in range(table.shape[1]):
+        rest = totals[c] - table[value, c]
         branches[0, c] = table[value, c]
-        rest = 0.0
-        for v in range(n):
-            if v != value:
-                rest += table[v, c]
-        branches[1, c] = rest
+        branches[1, c] = rest if rest > 1e-9 * totals[c] else 0.0  # a difference of sums leaves dust
+
+
+@kernel(inline=False)
+def _add_up(table, totals):
+    """Sum each class over the values."""
+    for c in range(table.shape[1]):
+        totals[c] = 0.0
+        for v in range(table.shape[0]):
+            totals[c] += table[v, c]
 
 
 @kernel
@@ -757,8 +769,10 @@ def _best_partition(node_ints, moments, cells, options, leaf, k, before, branche
         best = _merit(gini, before, table, n, min_share)
     # Between two values one test says it all; its mirror images could only win by rounding.
     single = n if n > 2 else (1 if options[BINARY] != 0.0 else 0)
+    totals = np.empty(branches.shape[1])
+    _add_up(table, totals)
     for v in range(single):
-        _one_against_rest(table, n, v, branches)
+        _one_against_rest(table, totals, v, branches)
         merit = _merit(gini, before, branches, 2, min_share)
         if merit > best:
             best = merit
@@ -788,7 +802,9 @@ def _split(node_ints, node_floats, moments, ranges, dropped, slots, numeric, cel
         v = _values(node_ints, moments, cells, leaf, -1 - slot)
         table = np.empty((v, k))
         _share_out(node_ints, moments, cells, leaf, -1 - slot, v, table)
-        _one_against_rest(table, v, int(cut), branches)
+        totals = np.empty(k)
+        _add_up(table, totals)
+        _one_against_rest(table, totals, int(cut), branches)
     gains[a] += node_floats[leaf, SEEN] * merit
     _release(node_ints, moments, meta, leaf)
     node_ints[leaf, FEATURE] = a

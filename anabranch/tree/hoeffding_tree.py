@@ -88,7 +88,8 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
     Numeric attributes are kept as one Gaussian per class and leaf [2]_. Missing values are left out of the
     statistics; at a split, a row that lacks the value goes where most weight went. A nominal value that a split
     into one branch per value has not met gets a branch of its own when it is learned; until then its rows are
-    predicted with the split's own class weights. A new column is taken in by all leaves from then on, a vanished
+    predicted with the split's own class weights. A column's first 256 nominal values are told apart, later ones count
+    as missing. A new column is taken in by all leaves from then on, a vanished
     one is missing. Among classes with equal votes the first wins.
 
     MOA's tree differs in three details: its pre-pruning never acts (its merit of not splitting is minus infinity,
@@ -170,8 +171,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
 
     _arrays: list[NDArray[Any]]
 
-    def _begin(self) -> None:
-        poor = self.remove_poor_attributes and self.leaf_prediction == "mc"
+    def _options(self) -> Floats:
         options = np.zeros(kernels.OPTIONS_SIZE)
         options[kernels.DELTA] = self.delta
         options[kernels.TAU] = self.tie_threshold
@@ -184,7 +184,41 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         options[kernels.LEAF_KIND] = _LEAF_KINDS.index(self.leaf_prediction)
         options[kernels.BINARY] = self.binary_split
         options[kernels.PRE_PRUNE] = self.pre_prune
-        options[kernels.DROP_POOR] = poor
+        options[kernels.DROP_POOR] = self.remove_poor_attributes and self.leaf_prediction == "mc"
+        return options
+
+    def _reconfigure(self) -> None:
+        options = self._options()
+        kept = (kernels.LEAF_KIND, kernels.DROP_POOR)  # the statistics in hand are made for them
+        if any(options[i] != self._arrays[_OPTIONS][i] for i in kept):
+            raise ValueError(
+                "leaf_prediction and remove_poor_attributes cannot change once the tree has begun to learn: "
+                "fit starts afresh."
+            )
+        if self.max_bytes is not None and self._bytes(nodes=self.n_nodes_, rows=0) > self.max_bytes:
+            raise ValueError(
+                f"max_bytes={self.max_bytes} is too small for the {self.n_nodes_} nodes that the tree has grown to "
+                f"({self._bytes(nodes=self.n_nodes_, rows=0)} bytes without any statistics)."
+            )
+        self._arrays[_OPTIONS] = options
+        meta = self._arrays[_META]
+        meta[[kernels.ROWS_FIXED, kernels.NODES_FIXED, kernels.CLASSES_FIXED, kernels.COLUMNS_FIXED]] = 0
+        if not self._fits():
+            self._resize_nodes(self.n_nodes_)
+            self._give_way()
+        elif meta[kernels.N_INACTIVE]:  # room for leaves to learn again
+            t = self._tree
+            rows = self.n_leaves_ * (t.node_floats.shape[1] - kernels.COUNTS)
+            if not self._fits(rows=rows):
+                rows = self._rows_that_fit()
+            rows = max(rows, len(t.moments))
+            for place in (_MOMENTS, _RANGES):
+                self._arrays[place] = _lengthened(self._arrays[place], rows, 0)
+            kernels.shrink(rows, *self._arrays)
+
+    def _begin(self) -> None:
+        options = self._options()
+        poor = bool(options[kernels.DROP_POOR])
         meta = np.zeros(kernels.META_SIZE, np.int64)
         meta[kernels.N_NODES] = 1
         meta[kernels.FREE_ROW] = -1
@@ -389,7 +423,10 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         """Make room for more values of a nominal attribute, unless hardly a leaf could then still learn."""
         t = self._tree
         capacity = int(t.cells[nominal, kernels.CAPACITY])
-        longer = max(_FIRST_CELLS, 1 << value.bit_length())
+        longer = min(max(_FIRST_CELLS, 1 << value.bit_length()), kernels.MOST_CELLS)
+        if longer <= capacity:
+            t.cells[nominal, kernels.CELLS_FIXED] = 1
+            return
         width = t.moments.shape[1] + longer - capacity
         classes = t.node_floats.shape[1] - kernels.COUNTS
         if self.max_bytes is not None and self._rows_that_fit(width=width) < min(4 * classes, len(t.moments)):
@@ -419,9 +456,9 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         width += t.moments.shape[1] - kernels.MEANS - 3 * n - old_missing
         if not self._give_way(width=width, columns=columns):
             warnings.warn(
-                f"max_bytes={self.max_bytes} has no room for more than {known} of {columns} columns; "
+                f"max_bytes={self.max_bytes} has room for {known} of {columns} columns only; "
                 "the others are passed over.",
-                stacklevel=2,
+                stacklevel=6,  # the caller of partial_fit
             )
             t.meta[kernels.COLUMNS_FIXED] = 1
             return
@@ -525,9 +562,8 @@ def _call(name: str, *arguments: Any) -> Any:
     return result
 
 
-(_NODE_INTS, _NODE_FLOATS, _MOMENTS, _RANGES, _EXTRA, _DROPPED, _SLOTS, _NUMERIC, _CELLS, _ORIGIN, _GAINS, _META) = (
-    range(12)
-)
+_NODE_INTS, _NODE_FLOATS, _MOMENTS, _RANGES, _EXTRA, _DROPPED = range(6)
+_SLOTS, _NUMERIC, _CELLS, _ORIGIN, _GAINS, _META, _OPTIONS = range(6, 13)
 
 
 def _fit_together(arrays: Any) -> bool:
