@@ -14,6 +14,7 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score, log_loss, roc_auc
 from sklearn.naive_bayes import GaussianNB
 
 from anabranch.base import StreamClassifier
+from anabranch.dummy import NoChangeClassifier
 from anabranch.evaluation import Run, prequential
 from anabranch.evaluation._scores import Aligner, Scores, chosen
 from anabranch.metrics import METRICS, Accuracy, LogLoss, Window
@@ -461,3 +462,11 @@ def test_plotting_is_imported_only_when_used():
     code = "import sys, anabranch.evaluation\nprint([m for m in ('matplotlib', 'rich', 'typer') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_an_error_says_where_in_the_stream():
+    X = np.ones((500, 2))
+    X[420, 1] = np.inf
+    stream = ArrayStream(X, np.arange(500) % 2, name="log", feature_names=["load", "heat"])
+    with pytest.raises(ValueError, match=r"log, in the chunk that begins with row 400: .*column 'heat', row 20"):
+        prequential(NoChangeClassifier(), stream, chunk_size=100)

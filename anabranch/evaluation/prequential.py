@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import signal
 import threading
 import time
@@ -112,7 +113,12 @@ def prequential(
                     X, y = X[: max_rows - rows], y[: max_rows - rows]
                 interruptions.hold()
                 before = time.perf_counter()
-                proba = step(X, y)
+                try:
+                    proba = step(X, y)
+                except (ValueError, TypeError) as error:
+                    if type(error) not in (ValueError, TypeError):
+                        raise
+                    raise type(error)(_located(error, stream, stream_name, rows)) from error
                 learning += time.perf_counter() - before
                 points = scores.update(*aligner.align(y, proba, learner.classes_))
                 if rows == 0:
@@ -159,6 +165,15 @@ def prequential(
         stream=describe_stream(stream),
         versions=versions(),
     )
+
+
+def _located(error: Exception, stream: Any, name: str, rows: int) -> str:
+    """What a learner says of its input, in the stream's words: it counts rows by chunk, and array columns."""
+    names = getattr(stream, "feature_names", None) or []
+    text = re.sub(
+        r"column 'x(\d+)'", lambda match: f"column {names[int(match[1])]!r}" if names else match[0], str(error)
+    )
+    return f"{name}, in the chunk that begins with row {rows:,}: {text}"
 
 
 def _step(learner: Any, stream: Any) -> Callable[[Any, Any], Any]:

@@ -118,7 +118,7 @@ class FileStream(Stream):
         if len(columns) == 1:
             raise ValueError(
                 f"{self.path} has one column, {columns[0]!r}: a stream needs a target and a feature "
-                f"(if something else than {delimiter!r} separates the columns, pass it as delimiter)"
+                f"(if something else than {delimiter!r} separates the columns, FileStream takes it as delimiter)"
             )
         self.target = columns[-1] if target is None else target
         self.feature_names = [column for column in columns if column != self.target]
