@@ -62,25 +62,6 @@ def arrays_within(value: Any, seen: set[int] | None = None) -> Iterator[NDArray[
         yield from arrays_within(value.__dict__, seen)
 
 
-class _Alone:
-    """Lets one thread learn at a time: kernels run free of the interpreter lock, and two would tear the state."""
-
-    __slots__ = ("learner",)
-
-    def __init__(self, learner: StreamLearner) -> None:
-        self.learner = learner
-
-    def __enter__(self) -> None:
-        me = threading.get_ident()
-        if self.learner.__dict__.setdefault("_learning", me) != me:
-            raise RuntimeError(
-                "Another thread is learning on this learner: let one thread learn at a time, or give each its own."
-            )
-
-    def __exit__(self, *error: object) -> None:
-        self.learner.__dict__.pop("_learning", None)
-
-
 class StreamLearner(BaseEstimator):
     """Shared by all learners: parameters, columns, state, checkpoints.
 
@@ -226,8 +207,16 @@ class StreamLearner(BaseEstimator):
             )
         return self._schema
 
-    def _alone(self) -> _Alone:
-        return _Alone(self)
+    def _take_turn(self) -> None:
+        """Let one thread learn at a time: kernels run free of the interpreter lock, and two would tear the state.
+
+        The caller deletes ``self._learning`` when it has learned.
+        """
+        me = threading.get_ident()
+        if self.__dict__.setdefault("_learning", me) != me:  # one step under the interpreter lock
+            raise RuntimeError(
+                "Another thread is learning on this learner: let one thread learn at a time, or give each its own."
+            )
 
     def _knows_enough(self) -> bool:
         """Whether there is anything to predict."""
@@ -441,8 +430,11 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
         self, X: Any, y: Any, classes: ArrayLike | None, sample_weight: ArrayLike | None, votes: bool
     ) -> Floats | None:
         """Check everything, and only then change anything."""
-        with self._alone():
+        self._take_turn()
+        try:
             return self._learn_checked(X, y, classes, sample_weight, votes)
+        finally:
+            self.__dict__.pop("_learning", None)
 
     def _learn_checked(
         self, X: Any, y: Any, classes: ArrayLike | None, sample_weight: ArrayLike | None, votes: bool
@@ -599,9 +591,12 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
                 target = target.astype(np.float64)
             self._learn_chunk([x], target, None, [w], votes=False)
             return
-        with self._alone():
+        self._take_turn()
+        try:
             row, self._schema = schema.encode_one(x)
             self._learn(row, labels.single(code), _ONE if w == 1.0 else np.array([w], np.float64))
+        finally:
+            self.__dict__.pop("_learning", None)
 
     def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
         """Class probabilities of one row, as a dict from label to probability; empty if no class is known."""
