@@ -28,7 +28,8 @@ def test_scikit_learn(cls):
     failed = [f"{r['check_name']}: {r['exception']!r}" for r in results if r["status"] == "failed"]
     assert not failed, "\n".join(failed)
     expected = {r["check_name"] for r in results if r["status"] == "xfail"}
-    assert expected == set(NOT_FOR_STREAMS), "an expected failure does not fail any more"
+    there = {r["check_name"] for r in results}  # older releases of scikit-learn lack some checks
+    assert expected == set(NOT_FOR_STREAMS) & there, "an expected failure does not fail any more"
 
 
 class Adapter(base.MiniBatchClassifier):
