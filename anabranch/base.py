@@ -87,12 +87,6 @@ class StreamLearner(BaseEstimator):
     def _begin(self) -> None:
         """Set up the state before the first row; ``get_params()`` has been checked. Overridden by learners."""
 
-    def _start(self) -> None:
-        """Check the parameters and set the state up, the first time anything is learned."""
-        check_parameters(self._constraints, self.get_params(deep=False))
-        self._schema = self._new_schema()
-        self._begin()
-
     def set_params(self, **params: Any) -> Self:
         """Set parameters; on a learner that has begun to learn they hold from the next row on.
 
@@ -398,7 +392,8 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
         labels = self._announce(self._labels if self._labels is not None else Vocabulary(), classes)
         if self._schema is None:
             check_parameters(self._constraints, self.get_params(deep=False))
-            self._start()
+            self._schema = self._new_schema()
+            self._begin()
         self._labels = labels
         self._n_announced = self._n_classes = len(labels)
         return self
@@ -463,7 +458,7 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
         if codes.min() < 0:
             raise ValueError(f"Input y contains NaN or None (row {int(codes.argmin())}): every row needs a label.")
         if self._schema is None:
-            self._start()
+            self._begin()
         self._schema, self._labels, self._n_announced = schema, labels, announced
         self._n_classes = len(labels)
         if not votes:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 import anabranch
+from anabranch._colours import COLOURS
 from anabranch.base import StreamLearner
 from anabranch.checkpoint import write_atomically
 from anabranch.metrics import Metric
@@ -27,14 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Run"]
 
-_COLOURS = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-)  # told apart by colour-blind eyes too
 
 _STEPS = (1, 2, 2.5, 5, 10)  # between ticks
 
@@ -238,7 +231,7 @@ class Run:
             figure = cast("Figure", ax.get_figure(root=True))
             first = ax
             last = ax.twinx() if percent and other else ax
-        colours = iter(_COLOURS * (1 + len(self.shown) // len(_COLOURS)))
+        colours = iter(COLOURS * (1 + len(self.shown) // len(COLOURS)))
         rows = self.points["row"]
         marker = "o" if len(rows) < 3 else ""
         lines = []

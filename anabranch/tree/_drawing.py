@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from anabranch._colours import COLOURS
 from anabranch._parameters import Number
 from anabranch.kernels import hoeffding as kernels
 from anabranch.kernels.hoeffding import Tree
@@ -26,14 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Node", "TreeDrawing"]
 
-_COLOURS = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#CC79A7",
-    "#E69F00",
-    "#56B4E9",
-)  # told apart by colour-blind eyes too
 _LISTED = 5  # classes in a distribution; the others are summed up
 _LONGEST = 30  # characters of a name in a plot
 _MOST_ENDS = 32  # boxes without successors that a plot shows unless told otherwise
@@ -470,8 +463,8 @@ def _fill(node: Node) -> str:
     purity = (largest / total - 1 / k) / (1 - 1 / k) if k > 1 else 1.0
     strength = 0.08 + 0.52 * purity
     c = node.counts.index(largest)
-    if k <= len(_COLOURS):
-        colour = [int(_COLOURS[c][i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    if k <= len(COLOURS):
+        colour = [int(COLOURS[c][i : i + 2], 16) / 255 for i in (1, 3, 5)]
     else:  # hues as far apart as may be, whatever the number of classes
         colour = list(colorsys.hls_to_rgb(0.57 + c * 0.618034, 0.45, 0.85))
     return "#" + "".join(f"{round(255 * (1 - strength * (1 - part))):02x}" for part in colour)

@@ -212,8 +212,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
             if not self._fits(rows=rows):
                 rows = self._rows_that_fit()
             rows = max(rows, len(t.moments))
-            for place in (_MOMENTS, _RANGES):
-                self._arrays[place] = _lengthened(self._arrays[place], rows, 0)
+            self._resize_rows(rows)
             kernels.shrink(rows, *self._arrays)
 
     def _begin(self) -> None:
@@ -335,8 +334,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         t = self._tree
         if room < len(t.moments):
             kernels.shrink(room, *self._arrays)
-            self._arrays[_MOMENTS] = t.moments[:room].copy()
-            self._arrays[_RANGES] = t.ranges[:room].copy()
+            self._resize_rows(room)
         t.meta[kernels.ROWS_FIXED] = 1
         return True
 
@@ -358,8 +356,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
             if not self._fits(rows=rows):
                 rows = max(now, self._rows_that_fit())
                 t.meta[kernels.ROWS_FIXED] = 1
-            for place in (_MOMENTS, _RANGES):
-                self._arrays[place] = _lengthened(self._arrays[place], rows, 0)
+            self._resize_rows(rows)
         elif need == kernels.NEED_CLASSES:
             self._take_in_classes(y + 1)
         elif need == kernels.NEED_COLUMNS:
@@ -376,6 +373,10 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
             nominal = need - kernels.NEED_CELLS
             column = int(np.flatnonzero(t.slots == -1 - nominal)[0])
             self._lengthen_cells(nominal, int(x[column]))
+
+    def _resize_rows(self, rows: int) -> None:
+        for place in (_MOMENTS, _RANGES):
+            self._arrays[place] = _lengthened(self._arrays[place], rows, 0)
 
     def _resize_nodes(self, nodes: int) -> None:
         t = self._tree
