@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_regressor
 
 __all__ = ["exercise"]
 
@@ -13,14 +14,16 @@ __all__ = ["exercise"]
 def exercise(cls: Any) -> None:
     """Run learners of a class on a few rows of every kind, so that all their kernels are compiled.
 
-    Arrays, also read-only ones; named columns with text, gaps and new values; classes that turn up later;
-    rows one by one; weights; a restored checkpoint; a limit on memory, where there is one.
+    Arrays, also read-only ones; named columns with text, gaps and new values; sparse rows, where they are taken;
+    classes that turn up later, or numbers; rows one by one; weights; a restored checkpoint; a limit on memory, where
+    there is one.
 
     Parameters
     ----------
     cls : type
         A learner that can be made without arguments.
     """
+    regressor = is_regressor(cls())
     rng = np.random.default_rng(0)
     X = rng.random((400, 3))
     y = (X[:, 0] > 0.5).astype(np.int64)
@@ -39,6 +42,12 @@ def exercise(cls: Any) -> None:
         learner.predict(X)
         again = cls.from_bytes(learner.to_bytes())
         again.test_then_train(X, y)
+        if learner._takes_sparse:
+            from scipy.sparse import csr_array
+
+            sparse = csr_array(np.nan_to_num(X))
+            cls(**variant).test_then_train(sparse, y)
+            learner.partial_fit(sparse, y).predict(sparse)
 
         learner = cls(**variant)
         for i in range(60):
@@ -47,8 +56,9 @@ def exercise(cls: Any) -> None:
                 row["colour"] = None
             if i > 40:
                 row["colour"] = f"colour {i}"
-            learner.predict_proba_one(row)
-            learner.learn_one(row, f"class {y[i] + i // 30}")
+            label = y[i] + i // 30
+            learner.predict_one(row)
+            learner.learn_one(row, float(label) if regressor else f"class {label}")
         rows = [{"size": float(x), "colour": "red", "late": "text"} for x in X[:100, 0]]
-        learner.test_then_train(rows, [f"class {label}" for label in y[:100]])
-        learner.predict_proba(rows)
+        learner.test_then_train(rows, y[:100] if regressor else [f"class {label}" for label in y[:100]])
+        learner.predict(rows)

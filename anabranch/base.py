@@ -1,8 +1,9 @@
 """What a learner is.
 
-A learner writes two methods, ``_learn(X, y, w)`` and ``_votes(X)``; this module gives it the public ones: it
-checks and encodes what callers hand over, so that inside everything is an array (X: float64, NaN is missing;
-y: int64 codes; w: float64). Ensembles call their members through the inner methods and never check again.
+A classifier writes two methods, ``_learn(X, y, w)`` and ``_votes(X)``, a regressor ``_learn(X, y, w)`` and
+``_predict(X)``; this module gives them the public ones: it checks and encodes what callers hand over, so that
+inside everything is an array (X: float64, NaN is missing; y: int64 codes, or float64; w: float64). Ensembles call
+their members through the inner methods and never check again.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import column_or_1d
 
 from anabranch import checkpoint
 from anabranch._parameters import Constraint, check_parameters
-from anabranch.kernels.checks import EMPTY, to_probabilities
+from anabranch.kernels.checks import EMPTY, LARGEST, to_probabilities
 from anabranch.schema import Codes, Floats, Schema, Vocabulary
 
-__all__ = ["StreamClassifier", "StreamLearner"]
+__all__ = ["StreamClassifier", "StreamLearner", "StreamRegressor"]
 
 
 _FEW = 20  # classes
@@ -75,6 +76,11 @@ class StreamLearner(BaseEstimator):
 
     # What each constructor parameter may be.
     _constraints: ClassVar[Mapping[str, Constraint]] = {}
+
+    # Whether the learner's methods take sparse rows as well: where callers hand over a sparse matrix, X then is a SciPy
+    # CSR matrix of float64 in canonical form (columns in order within a row, none twice). What is not stored is 0;
+    # NaN is missing, as ever. A learner that takes sparse rows takes arrays too.
+    _takes_sparse: bool = False
 
     _schema: Schema | None = None
 
@@ -201,6 +207,47 @@ class StreamLearner(BaseEstimator):
             )
         return self._schema
 
+    def _encode_rows(self, schema: Schema, X: Any, grow: bool = True) -> tuple[Any, Schema]:
+        """Rows as the learner's methods take them, and the schema to use from then on."""
+        return schema.encode(X, grow, estimator=type(self).__name__, sparse=self._takes_sparse)
+
+    def _targets(self, y: Any) -> NDArray[Any]:
+        """What rows are to be predicted as, as a one-dimensional array."""
+        raise NotImplementedError
+
+    def _encode_chunk(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> tuple[Any, Any, Floats, Schema]:
+        """Check rows, targets and weights, and encode all but labels; nothing has changed yet."""
+        if y is None:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        schema = self._schema
+        if schema is None:
+            check_parameters(self._constraints, self.get_params(deep=False))
+            schema = self._new_schema()
+        rows, schema = self._encode_rows(schema, X)
+        targets = self._targets(y)
+        if len(targets) != rows.shape[0]:
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: [{rows.shape[0]}, {len(targets)}]"
+            )
+        return rows, targets, self._encode_weights(sample_weight, rows.shape[0]), schema
+
+    def _learn_chunk(self, *arguments: Any) -> Floats | None:
+        """Check everything, and only then change anything, while no other thread learns."""
+        self._take_turn()
+        try:
+            return self._learn_checked(*arguments)
+        finally:
+            self.__dict__.pop("_learning", None)
+
+    def _learn_checked(self, *arguments: Any) -> Floats | None:
+        raise NotImplementedError
+
+    def _become(self, other: Self) -> Self:
+        """Take over what another learner of this kind has learned."""
+        # Other attributes stay: scikit-learn keeps some of its own on an estimator while it calls fit.
+        self.__dict__.update({k: v for k, v in other.__dict__.items() if k not in other.get_params(deep=False)})
+        return self
+
     def _take_turn(self) -> None:
         """Let one thread learn at a time: kernels run free of the interpreter lock, and two would tear the state.
 
@@ -240,6 +287,7 @@ class StreamLearner(BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = self._takes_sparse
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
@@ -281,16 +329,16 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
         raise NotImplementedError
 
     def _test_then_train(self, X: Floats, y: Codes, w: Floats) -> Floats:
-        votes = np.zeros((len(X), self._n_classes))
-        for i in range(len(X)):
+        votes = np.zeros((len(y), self._n_classes))
+        for i in range(len(y)):
             row = self._votes(X[i : i + 1])
             votes[i, : row.shape[1]] = row[0]
             self._learn(X[i : i + 1], y[i : i + 1], w[i : i + 1])
         return votes
 
     def _train_then_test(self, X: Floats, y: Codes, w: Floats) -> Floats:
-        votes = np.zeros((len(X), self._n_classes))
-        for i in range(len(X)):
+        votes = np.zeros((len(y), self._n_classes))
+        for i in range(len(y)):
             self._learn(X[i : i + 1], y[i : i + 1], w[i : i + 1])
             row = self._votes(X[i : i + 1])
             votes[i, : row.shape[1]] = row[0]
@@ -334,16 +382,14 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
             If parameters or rows are unfit; the learner then is as it was.
         """
         fresh = type(self)(**self.get_params(deep=False))
-        labels = None if y is None else self._label_array(y)  # once: y may be an iterator
+        labels = None if y is None else self._targets(y)  # once: y may be an iterator
         classes = None if labels is None else fresh._distinct(labels)
-        fresh._learn_chunk(X, labels, classes, sample_weight, votes=False)
-        # Other attributes stay: scikit-learn keeps some of its own on an estimator while it calls fit.
-        self.__dict__.update({k: v for k, v in fresh.__dict__.items() if k not in fresh.get_params(deep=False)})
-        return self
+        fresh._learn_chunk(X, labels, classes, sample_weight, False)
+        return self._become(fresh)
 
     def _distinct(self, y: Any) -> list[Any]:
         """Labels in sorted order, or as they come if they cannot be sorted."""
-        values = Vocabulary().encode(self._label_array(y))[1].values
+        values = Vocabulary().encode(self._targets(y))[1].values
         try:
             return sorted(values)
         except TypeError:
@@ -374,7 +420,7 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
         ValueError, TypeError
             If parameters or rows are unfit; the learner then is as it was.
         """
-        self._learn_chunk(X, y, classes, sample_weight, votes=False)
+        self._learn_chunk(X, y, classes, sample_weight, False)
         return self
 
     def announce(self, classes: ArrayLike) -> Self:
@@ -417,43 +463,20 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
         ValueError, TypeError
             If parameters or rows are unfit; the learner then is as it was.
         """
-        votes = self._learn_chunk(X, y, None, sample_weight, votes=True)
+        votes = self._learn_chunk(X, y, None, sample_weight, True)
         assert votes is not None
         return votes
-
-    def _learn_chunk(
-        self, X: Any, y: Any, classes: ArrayLike | None, sample_weight: ArrayLike | None, votes: bool
-    ) -> Floats | None:
-        """Check everything, and only then change anything."""
-        self._take_turn()
-        try:
-            return self._learn_checked(X, y, classes, sample_weight, votes)
-        finally:
-            self.__dict__.pop("_learning", None)
 
     def _learn_checked(
         self, X: Any, y: Any, classes: ArrayLike | None, sample_weight: ArrayLike | None, votes: bool
     ) -> Floats | None:
-        if y is None:
-            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        if self._schema is None:
-            check_parameters(self._constraints, self.get_params(deep=False))
-            schema: Schema = self._new_schema()
-        else:
-            schema = self._schema
         labels = self._labels if self._labels is not None else Vocabulary()
         announced = self._n_announced
         if classes is not None:
             labels = self._announce(labels, classes)
             announced = max(announced, len(labels))
         known = len(labels)
-        rows, schema = schema.encode(X, estimator=type(self).__name__)
-        targets = self._label_array(y)
-        if len(targets) != len(rows):
-            raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: [{len(rows)}, {len(targets)}]"
-            )
-        weights = self._encode_weights(sample_weight, len(rows))
+        rows, targets, weights, schema = self._encode_chunk(X, y, sample_weight)
         codes, labels = labels.encode(targets)
         if codes.min() < 0:
             raise ValueError(f"Input y contains NaN or None (row {int(codes.argmin())}): every row needs a label.")
@@ -474,7 +497,7 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
             return Vocabulary(new)
         return Vocabulary([*labels.values, *(label for label in new if label not in labels.index)])
 
-    def _label_array(self, y: Any) -> NDArray[Any]:
+    def _targets(self, y: Any) -> NDArray[Any]:
         """Labels as a one-dimensional array of numbers, booleans or objects."""
         if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biu":
             return y
@@ -524,7 +547,7 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
         wide[:, : votes.shape[1]] = votes
         return wide
 
-    def _probabilities(self, rows: Floats) -> Floats:
+    def _probabilities(self, rows: Any) -> Floats:
         votes = self._padded(self._votes(rows))
         to_probabilities(votes, EMPTY, self._n_classes)
         return votes
@@ -542,7 +565,7 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
         ndarray of float64, shape (n, n_classes)
             In the order of ``classes_``; uniform where the learner has nothing to go by.
         """
-        return self._probabilities(self._columns().encode(X, grow=False, estimator=type(self).__name__)[0])
+        return self._probabilities(self._encode_rows(self._columns(), X, grow=False)[0])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Most probable class of each row; the first of ``classes_`` among equals.
@@ -584,7 +607,7 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
             target[0] = y
             if isinstance(y, float):
                 target = target.astype(np.float64)
-            self._learn_chunk([x], target, None, [w], votes=False)
+            self._learn_chunk([x], target, None, [w], False)
             return
         self._take_turn()
         try:
@@ -615,3 +638,197 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
         if total > 0.0:
             votes = [vote / total for vote in votes]
         return self._labels.values[votes.index(max(votes))]
+
+
+class StreamRegressor(RegressorMixin, StreamLearner):
+    """Base of all regressors.
+
+    A subclass writes
+
+    - ``_learn(X, y, w)``: learn a chunk's rows in order;
+    - ``_predict(X)``: an array (n,) of predictions, always finite, 0.0 before the first row, the learner's to give
+      away;
+    - ``_begin()``, if it has state to set up;
+    - ``_test_then_train(X, y, w)``, where a fused loop beats the row-by-row one here: each row's prediction just
+      before it was learned.
+
+    There, the arrays handed in are neither to be changed nor to be kept (they may be the caller's own, or used again);
+    X may gain columns from one call to the next; ``self._schema.nominal`` says which columns hold codes of nominal
+    values.
+    """
+
+    # ------------------------------------------------------------------------------------ hooks
+
+    def _learn(self, X: Floats, y: Floats, w: Floats) -> None:
+        raise NotImplementedError
+
+    def _predict(self, X: Floats) -> Floats:
+        raise NotImplementedError
+
+    def _test_then_train(self, X: Floats, y: Floats, w: Floats) -> Floats:
+        predictions = np.zeros(len(y))
+        for i in range(len(y)):
+            predictions[i] = self._predict(X[i : i + 1])[0]
+            self._learn(X[i : i + 1], y[i : i + 1], w[i : i + 1])
+        return predictions
+
+    # ------------------------------------------------------------------------------------ learning
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Forget everything, then learn the rows in order.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or data frame
+            NaN is missing.
+        y : array-like of shape (n,)
+            Finite numbers, none beyond 1e100 in size.
+        sample_weight : array-like of shape (n,), optional
+            Weights, not negative; 1 each by default.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError, TypeError
+            If parameters or rows are unfit; the learner then is as it was.
+        """
+        fresh = type(self)(**self.get_params(deep=False))
+        fresh._learn_chunk(X, y, sample_weight, False)
+        return self._become(fresh)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn a chunk of rows, in order.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or data frame
+            NaN is missing. Columns of data frames are matched by name: new ones are added, absent ones missing.
+        y : array-like of shape (n,)
+            Finite numbers, none beyond 1e100 in size.
+        sample_weight : array-like of shape (n,), optional
+            Weights, not negative; 1 each by default. A row of weight 0 teaches nothing.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError, TypeError
+            If parameters or rows are unfit; the learner then is as it was.
+        """
+        self._learn_chunk(X, y, sample_weight, False)
+        return self
+
+    def test_then_train(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Floats:
+        """Predict each row just before learning it.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`partial_fit`.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            Each row's prediction; 0 before anything was learned.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If parameters or rows are unfit; the learner then is as it was.
+        """
+        predictions = self._learn_chunk(X, y, sample_weight, True)
+        assert predictions is not None
+        return predictions
+
+    def _learn_checked(self, X: Any, y: Any, sample_weight: ArrayLike | None, test: bool) -> Floats | None:
+        rows, targets, weights, schema = self._encode_chunk(X, y, sample_weight)
+        if self._schema is None:
+            self._begin()
+        self._schema = schema
+        if test:
+            return self._test_then_train(rows, targets, weights)
+        self._learn(rows, targets, weights)
+        return None
+
+    def _targets(self, y: Any) -> Floats:
+        """Targets as a one-dimensional array of finite numbers."""
+        y = _unmasked(y, "y")
+        if not hasattr(y, "__array__") and hasattr(y, "__iter__") and not isinstance(y, (str, bytes)):
+            y = list(y)
+        values: NDArray[Any] = column_or_1d(np.asarray(y), warn=True)
+        if values.dtype.kind == "c":
+            raise ValueError("Complex data not supported: y must be real.")
+        if values.dtype.kind in "OUST":
+            numbers = np.empty(len(values))
+            for i, value in enumerate(values.tolist()):
+                try:
+                    numbers[i] = np.nan if value is None else float(value)
+                except (TypeError, ValueError):
+                    raise ValueError(
+                        f"y[{i}] is {value!r}: a regressor needs numbers. For classes take a classifier."
+                    ) from None
+            values = numbers
+        if values.dtype.kind not in "biuf":
+            raise ValueError(f"y is an array of {values.dtype}: a regressor needs numbers.")
+        targets = np.ascontiguousarray(values, np.float64)
+        wrong = np.flatnonzero(~(np.abs(targets) <= LARGEST))
+        if wrong.size:
+            what = "NaN or None" if np.isnan(targets[wrong[0]]) else "infinity or a number beyond 1e100"
+            raise ValueError(f"Input y contains {what} (row {wrong[0]}): every row needs a finite number.")
+        return targets if targets.flags.writeable else targets.copy()  # numba compiles anew for what may only be read
+
+    # ------------------------------------------------------------------------------------ predicting
+
+    def predict(self, X: Any) -> Floats:
+        """Predictions for rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or data frame
+            New columns are passed over, absent ones are missing.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            Always finite.
+        """
+        return self._predict(self._encode_rows(self._columns(), X, grow=False)[0])
+
+    # ------------------------------------------------------------------------------------ row by row
+
+    def learn_one(self, x: Mapping[str, Any], y: float, w: float = 1.0) -> None:
+        """Learn one row.
+
+        Parameters
+        ----------
+        x : dict
+            Column names and values; None or NaN is missing, as is a name left out.
+        y : float
+            Its target.
+        w : float, default=1.0
+            Its weight, not negative.
+        """
+        if not isinstance(x, Mapping):
+            raise TypeError(f"x must be a dict of column names and values, got a {type(x).__name__}.")
+        schema = self._schema
+        plain = type(y) in (float, int) and abs(y) <= LARGEST and 0.0 <= w <= 1e100
+        if schema is None or not schema.named or not plain:
+            self._learn_chunk([x], [y], [w], False)
+            return
+        self._take_turn()
+        try:
+            row, self._schema = schema.encode_one(x)
+            self._learn(row, np.array([y], np.float64), _ONE if w == 1.0 else np.array([w], np.float64))
+        finally:
+            self.__dict__.pop("_learning", None)
+
+    def predict_one(self, x: Mapping[str, Any]) -> float:
+        """Prediction for one row; 0.0 before anything was learned."""
+        if self._schema is None:
+            return 0.0
+        return float(self._predict(self._schema.encode_one(x, grow=False)[0])[0])

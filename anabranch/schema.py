@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anabranch import checkpoint
-from anabranch.kernels.checks import LARGEST, first_bad, look_up
+from anabranch.kernels.checks import LARGEST, MALFORMED, NOT_CANONICAL, first_bad, look_up, sparse_form
 
 __all__ = ["Schema", "Vocabulary"]
 
@@ -279,7 +279,9 @@ class Schema:
 
     # ------------------------------------------------------------------------------------------ encoding
 
-    def encode(self, X: Any, grow: bool = True, estimator: str = "this learner") -> tuple[Floats, Schema]:
+    def encode(
+        self, X: Any, grow: bool = True, estimator: str = "this learner", sparse: bool = False
+    ) -> tuple[Any, Schema]:
         """Turn rows into a float64 array.
 
         Parameters
@@ -291,10 +293,14 @@ class Schema:
             gets a code beyond the known ones.
         estimator : str
             Whom to name in messages.
+        sparse : bool, default=False
+            Take SciPy's sparse matrices and arrays too, and let them be sparse.
 
         Returns
         -------
         array : ndarray of float64, shape (n, columns known), C-contiguous; NaN is missing
+            Or, from sparse rows, a CSR matrix or array of float64 in canonical form: within each row, columns in order
+            and none twice.
         schema : Schema
             This one, or one with more columns or values.
 
@@ -303,7 +309,7 @@ class Schema:
         ValueError
             Infinite values; another number of columns; text where numbers were; no rows or columns at all.
         TypeError
-            Dates, nested values, sparse matrices.
+            Dates, nested values; sparse rows where they are not taken, or where columns are nominal.
         """
         if (
             type(X) is np.ndarray
@@ -318,6 +324,8 @@ class Schema:
             self._refuse_infinite(X)
             return X, self
         if hasattr(X, "toarray") and hasattr(X, "nnz"):  # before dicts: one sparse format is one
+            if sparse:
+                return self._encode_sparse(X, grow, estimator)
             raise TypeError(
                 f"Sparse data was passed, but dense data is required by {estimator}: X.toarray() converts it."
             )
@@ -410,8 +418,8 @@ class Schema:
                 hint = f" Did you mean {near[0]!r}?" if near else ""
                 raise ValueError(f"nominal_features names a column {feature!r} that X does not have.{hint}")
 
-    def _encode_array(self, X: NDArray[Any], grow: bool, estimator: str) -> tuple[Floats, Schema]:
-        width = X.shape[1]
+    def _check_width(self, width: int, estimator: str) -> None:
+        """Refuse an array of another number of columns than the ones before."""
         if self.width is not None and width != self.width:
             raise ValueError(
                 f"X has {width} features, but {estimator} is expecting {self.width} features as input. "
@@ -422,6 +430,55 @@ class Schema:
                 f"X has {width} features, but {estimator} is expecting {len(self.names)} features as input: "
                 f"{', '.join(self.names[:8])}{', ...' if len(self.names) > 8 else ''}"
             )
+
+    def _encode_sparse(self, X: Any, grow: bool, estimator: str) -> tuple[Any, Schema]:
+        """Bring sparse rows into the one form that kernels rely on; copied only where they are not in it."""
+        if X.ndim != 2:
+            raise ValueError(f"Expected 2D array, got a sparse array of {X.ndim} dimension(s) instead.")
+        if X.dtype.kind == "c":
+            raise ValueError("Complex data not supported: X must be real.")
+        if X.dtype.kind not in "biuf":
+            raise TypeError(f"X is a sparse matrix of {X.dtype}: every value must be a number.")
+        n, width = X.shape
+        if width == 0:
+            raise ValueError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+        if n == 0:
+            raise ValueError(_no_rows(width))
+        self._check_width(width, estimator)
+        start = not self.names and not self.nominal_features
+        if not start and not self._as_it_is:
+            raise TypeError(
+                f"Sparse rows hold plain numbers in a fixed order, but {estimator} has nominal columns, or columns "
+                "whose order came from text: pass dense rows, as X.toarray() makes them."
+            )
+        if X.format != "csr":
+            X = X.tocsr()
+        if X.dtype != np.float64:
+            with np.errstate(over="ignore"):
+                X = X.astype(np.float64)
+        parts = [_writable(part) for part in (X.data, X.indices, X.indptr)]
+        if any(part is not own for part, own in zip(parts, (X.data, X.indices, X.indptr), strict=True)):
+            X = type(X)(tuple(parts), shape=X.shape)
+        form, where = sparse_form(X.data, X.indices, X.indptr, n, width)
+        if form == MALFORMED:
+            raise ValueError("X is not a valid CSR matrix: X.check_format(full_check=True) says why.")
+        if form == NOT_CANONICAL:
+            X = X.copy()
+            X.has_canonical_format = X.has_sorted_indices = False  # whatever was claimed
+            X.sum_duplicates()
+            form, where = sparse_form(X.data, X.indices, X.indptr, n, width)
+        if where >= 0:
+            row = int(np.searchsorted(X.indptr, where, side="right")) - 1
+            column = int(X.indices[where])
+            name = self.names[column] if self.names else f"x{column}"
+            raise ValueError(_too_large(float(X.data[where]), name, row))
+        if not start:
+            return X, self
+        return (X, _numeric(width)) if grow else (X[:, :0], self)
+
+    def _encode_array(self, X: NDArray[Any], grow: bool, estimator: str) -> tuple[Floats, Schema]:
+        width = X.shape[1]
+        self._check_width(width, estimator)
         names = self.names if self.named else _positions(width)
         if not self.named and self.width is None:
             for feature in self.nominal_features:
@@ -438,10 +495,7 @@ class Schema:
                 self._refuse_infinite(X)
                 if not start:
                     return X, self
-                if not grow:
-                    return X[:, :0], self
-                columns: dict[str, NDArray[Any]] = {name: X[:1, j] for j, name in enumerate(names)}
-                return X, self._encode_columns(columns, 1, grow, named=False, width=width)[1]
+                return (X, _numeric(width)) if grow else (X[:, :0], self)
         columns = {name: X[:, j] for j, name in enumerate(names)}
         return self._encode_columns(columns, len(X), grow, named=self.named, width=width)
 
@@ -524,6 +578,22 @@ def _positions(width: int) -> list[str]:
     return [f"x{j}" for j in range(width)]
 
 
+def _numeric(width: int) -> Schema:
+    """The schema of arrays of plain numbers."""
+    schema = Schema()
+    schema.__setstate__(
+        {
+            "nominal_features": [],
+            "names": _positions(width),
+            "nominal": np.zeros(width, np.bool_),
+            "vocabularies": [None] * width,
+            "named": False,
+            "width": width,
+        }
+    )
+    return schema
+
+
 def _first_value(values: NDArray[Any]) -> int:
     """Row of a column's first value; the first row if the column's kind is known without one."""
     if values.dtype.kind in "biuf":
@@ -543,7 +613,7 @@ def _refuse_mixture(values: NDArray[Any], name: str) -> None:
         )
 
 
-def _writable(X: Floats) -> Floats:
+def _writable(X: NDArray[Any]) -> NDArray[Any]:
     """The array, or a copy of one that may only be read: numba would compile everything anew for such."""
     return X if X.flags.writeable else X.copy()
 

@@ -16,8 +16,11 @@ The laws:
 - **Purity.** Predicting changes nothing, inputs are never modified, a call that raises changes nothing.
 - **Memory law.** With ``max_bytes``, ``nbytes`` never exceeds it, not even for one row.
 - **Missing and new.** Gaps, unseen values, new classes and columns that come and go do no harm.
-- **Agreement.** Probabilities are finite, not negative and sum to 1; ``predict`` is their arg max; the verbs for
-  one row say the same as those for chunks.
+- **Agreement.** Probabilities are finite, not negative and sum to 1; ``predict`` is their arg max; a regressor's
+  predictions are finite; the verbs for one row say the same as those for chunks.
+- **Sparse rows** teach and are predicted as the same rows written out, by learners that take them; others refuse them.
+
+Checks adapt to the kind of learner: a classifier's answers are its probabilities, a regressor's its predictions.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from __future__ import annotations
 import copy
 import importlib
 import inspect
+import itertools
 import pickle
 import pkgutil
 import sys
@@ -33,11 +37,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 
 import anabranch
 from anabranch import checkpoint
-from anabranch.base import StreamClassifier, StreamLearner
+from anabranch.base import StreamClassifier, StreamLearner, StreamRegressor
 
 __all__ = ["CHECKS", "all_learners", "check_learner", "variants"]
 
@@ -143,13 +147,36 @@ def _weights(n: int, seed: int = 0) -> NDArray[Any]:
     return w
 
 
-def _streams() -> Iterator[tuple[str, Any, NDArray[Any], NDArray[Any] | None]]:
-    """Streams as (name, rows, labels, weights)."""
+def _sparse(n: int, width: int = 61, seed: int = 0) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Rows of mostly zeros, with gaps, written out."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    X = rng.standard_normal((n, width)) * (rng.random((n, width)) < 0.1)
+    X[:, 7] += y * (rng.random(n) < 0.5)
+    X[rng.random((n, width)) < 0.01] = np.nan
+    X[:5] = 0.0  # rows of nothing
+    return X, y
+
+
+def _as_targets(labels: NDArray[Any]) -> NDArray[np.float64]:
+    """Numbers that are the larger, the later their label was first met, give or take some noise."""
+    place = {label: float(i) for i, label in enumerate(dict.fromkeys(labels.tolist()))}
+    noise = np.random.default_rng(len(labels)).standard_normal(len(labels))
+    return np.array([place[label] for label in labels.tolist()]) * 10.0 - 5.0 + noise
+
+
+def _for(learner: Any, X: Any, labels: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
+    """Rows and what a learner of this kind is to predict."""
+    return X, _as_targets(labels) if is_regressor(learner) else labels
+
+
+def _streams(learner: Any) -> Iterator[tuple[str, Any, NDArray[Any], NDArray[Any] | None]]:
+    """Streams as (name, rows, labels or targets, weights)."""
     n = 700
-    yield "numbers", *_numbers(n), None
-    yield "numbers with gaps and weights", *_numbers(n, gaps=True), _weights(n)
-    yield "named rows", *_rows(n), None
-    rows, labels = _rows(n, seed=3)
+    yield "numbers", *_for(learner, *_numbers(n)), None
+    yield "numbers with gaps and weights", *_for(learner, *_numbers(n, gaps=True)), _weights(n)
+    yield "named rows", *_for(learner, *_rows(n)), None
+    rows, labels = _for(learner, *_rows(n, seed=3))
     yield "named rows with weights", rows, labels, _weights(n)
 
 
@@ -175,6 +202,20 @@ def _learned(learner: Any, X: Any, y: Any, w: Any, sizes: Sequence[int] = (100,)
     return result
 
 
+def _answers(learner: Any, X: Any) -> NDArray[Any]:
+    """What a learner says of rows: probabilities, or predictions."""
+    answers: NDArray[Any] = learner.predict(X) if is_regressor(learner) else learner.predict_proba(X)
+    return answers
+
+
+def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Answers to chunks in one array, though later ones may know more classes."""
+    if parts[0].ndim == 1:
+        return np.concatenate(parts)
+    width = max(part.shape[1] for part in parts)
+    return np.vstack([np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in parts])
+
+
 def _same(a: Any, b: Any, what: str) -> None:
     assert a.to_bytes() == b.to_bytes(), f"{what}: the states differ"
 
@@ -184,7 +225,7 @@ def _same(a: Any, b: Any, what: str) -> None:
 
 def check_chunk_law(learner: Any) -> None:
     """Rows one by one, in chunks of any sizes, or all at once: the same state and the same predictions."""
-    for name, X, y, w in _streams():
+    for name, X, y, w in _streams(learner):
         n = len(y)
         whole = _learned(learner, X, y, w, [n])
         tested = {}
@@ -196,8 +237,7 @@ def check_chunk_law(learner: Any) -> None:
             for cut in _cuts(n, sizes):
                 parts.append(other.test_then_train(X[cut], y[cut], _part(w, cut)))
             _same(other, whole, f"{what}, test_then_train")
-            width = max(part.shape[1] for part in parts)
-            tested[tuple(sizes)] = np.vstack([np.pad(p, ((0, 0), (0, width - p.shape[1]))) for p in parts])
+            tested[tuple(sizes)] = _joined(parts)
         first = tested[(n,)]
         for sizes_, proba in tested.items():
             assert np.array_equal(proba, first), f"{name}: test_then_train differs for chunks of {sizes_}"
@@ -205,17 +245,19 @@ def check_chunk_law(learner: Any) -> None:
 
 def check_just_before_and_after(learner: Any) -> None:
     """test_then_train is predict_proba just before each row, and ``_train_then_test`` just after."""
-    for name, X, y, w in _streams():
+    for name, X, y, w in _streams(learner):
         n = 250
         for start in (0, 300):
             fused, slow, after = (_learned(learner, X[:start], y[:start], _part(w, slice(start))) for _ in range(3))
-            proba = fused.test_then_train(X[start : start + n], y[start : start + n], _part(w, slice(start, start + n)))
+            told = fused.test_then_train(X[start : start + n], y[start : start + n], _part(w, slice(start, start + n)))
             for i in range(start, start + n):
+                got = np.atleast_1d(told[i - start])
                 if slow.__sklearn_is_fitted__():
-                    expected = slow.predict_proba(X[i : i + 1])[0]
-                    got = proba[i - start]
+                    expected = np.atleast_1d(_answers(slow, X[i : i + 1])[0])
                     assert np.array_equal(got[: len(expected)], expected), f"{name}: row {i} before learning"
                     assert not got[len(expected) :].any(), f"{name}: row {i} knows a later class"
+                else:
+                    assert not got.any(), f"{name}: an answer before anything was learned"
                 slow.partial_fit(X[i : i + 1], y[i : i + 1], sample_weight=_part(w, slice(i, i + 1)))
             _same(fused, slow, f"{name}: after test_then_train")
             if start == 0 or not hasattr(after, "_train_then_test"):
@@ -223,7 +265,7 @@ def check_just_before_and_after(learner: Any) -> None:
             # The inner hook: encode as the public methods do.
             X_, y_, w_ = X[start : start + n], y[start : start + n], _part(w, slice(start, start + n))
             rows, after._schema = after._schema.encode(X_)
-            codes, after._labels = after._labels.encode(after._label_array(y_))
+            codes, after._labels = after._labels.encode(after._targets(y_))
             after._n_classes = len(after._labels)
             votes = after._train_then_test(rows, codes, after._encode_weights(w_, n))
             again = _learned(learner, X[:start], y[:start], _part(w, slice(start)))
@@ -241,10 +283,10 @@ def check_thread_law(learner: Any) -> None:
     """``n_jobs`` changes speed only."""
     if "n_jobs" not in learner.get_params():
         return
-    X, y = _numbers(700)
+    X, y = _for(learner, *_numbers(700))
     one = _learned(clone(learner).set_params(n_jobs=1), X, y, None)
     two = _learned(clone(learner).set_params(n_jobs=2), X, y, None)
-    assert np.array_equal(one.predict_proba(X), two.predict_proba(X)), "n_jobs changes predictions"
+    assert np.array_equal(_answers(one, X), _answers(two, X)), "n_jobs changes predictions"
     _same(one.set_params(n_jobs=None), two.set_params(n_jobs=None), "n_jobs")
 
 
@@ -257,7 +299,7 @@ def check_restart_law(learner: Any) -> None:
     cls = type(learner)
     if getattr(sys.modules.get(cls.__module__), cls.__qualname__, None) is cls:  # pickle cannot find any other
         ways["pickle"] = lambda it: pickle.loads(pickle.dumps(it))
-    for name, X, y, w in _streams():
+    for name, X, y, w in _streams(learner):
         for where in (0, 1, 333):
             original = _learned(learner, X[:where], y[:where], _part(w, slice(where)))
             for way, make in ways.items():
@@ -269,22 +311,23 @@ def check_restart_law(learner: Any) -> None:
                     for it in (straight, other):
                         it.partial_fit(X[shifted], y[shifted], sample_weight=_part(w, shifted))
                 _same(straight, other, f"{name}: {way} at row {where}, then on")
-                assert np.array_equal(straight.predict_proba(X), other.predict_proba(X)), f"{name}: {way}"
-    fresh = clone(_learned(learner, *_numbers(50), None))
+                assert np.array_equal(_answers(straight, X), _answers(other, X)), f"{name}: {way}"
+    fresh = clone(_learned(learner, *_for(learner, *_numbers(50)), None))
     assert not fresh.__sklearn_is_fitted__(), "clone copies what was learned"
 
 
 def check_purity(learner: Any) -> None:
     """Predicting changes nothing, inputs are not modified, and a call that raises changes nothing."""
-    for name, X, y, w in _streams():
+    for name, X, y, w in _streams(learner):
         kept = copy.deepcopy((X, y, w))
         it = _learned(learner, X, y, w)
         state = it.to_bytes()
         it.predict(X)
-        it.predict_proba(X[:3])
+        _answers(it, X[:3])
         one = _as_dict(X[0])
         it.predict_one(one)
-        it.predict_proba_one({"never met": 1.0, "nor this": "text"} if isinstance(X, list) else one)
+        odd = {"never met": 1.0, "nor this": "text"} if isinstance(X, list) else one
+        it.predict_one(odd) if is_regressor(it) else it.predict_proba_one(odd)
         assert it.to_bytes() == state, f"{name}: predicting changes the state"
         for before, after in zip(kept, (X, y, w), strict=True):
             same = np.array_equal(before, after, equal_nan=True) if _is_floats(after) else before == after
@@ -322,6 +365,7 @@ def _bad_input(X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any]]:
     yield "a label that is NaN", good, [*labels[:-1], float("nan")], None
     yield "a label that is None", good, [*labels[:-1], None], None
     yield "a label that cannot be hashed", good, [*labels[:-1], {"a": 1}], None
+    yield "an infinite label", good, [*np.ones(n - 1), np.inf], None
     if isinstance(good, list):
         yield "infinity", [*good[:-1], {"size": np.inf}], labels, None
         yield "text where numbers were", [*good[:-1], {"size": "large"}], labels, None
@@ -338,19 +382,18 @@ def _bad_input(X: Any, y: Any) -> Iterator[tuple[str, Any, Any, Any]]:
 
 def check_memory_law(learner: Any) -> None:
     """``nbytes`` counts what is there, and never exceeds ``max_bytes``."""
-    for name, X, y, w in _streams():
+    for name, X, y, w in _streams(learner):
         it = _learned(learner, X, y, w)
         assert it.nbytes == sum(a.nbytes for a in _arrays(it)), f"{name}: nbytes does not count the arrays"
     if "max_bytes" not in learner.get_params():
         return
     for limit in (1500, 4000, 12_000, 100_000):
-        for name, X, y, w in _streams():
+        for name, X, y, w in _streams(learner):
             it = clone(learner).set_params(max_bytes=limit)
             for i in range(0, len(y)):
                 it.partial_fit(X[i : i + 1], y[i : i + 1], sample_weight=_part(w, slice(i, i + 1)))
                 assert it.nbytes <= limit, f"{name}: {it.nbytes} bytes after row {i}, the limit is {limit}"
-            proba = it.predict_proba(X)
-            assert np.isfinite(proba).all(), name
+            assert np.isfinite(_answers(it, X)).all(), name
 
 
 def _arrays(value: Any, seen: set[int] | None = None) -> Iterator[NDArray[Any]]:
@@ -373,9 +416,10 @@ def _arrays(value: Any, seen: set[int] | None = None) -> Iterator[NDArray[Any]]:
 
 def check_missing_and_new(learner: Any) -> None:
     """Gaps everywhere, unseen values, late classes, columns that come and go: defined, and no harm done."""
-    rows, labels = _rows(700)
+    rows, labels = _for(learner, *_rows(700))
     it = _learned(learner, rows, labels, None)
-    assert list(it.classes_) == list(dict.fromkeys(labels)), "classes_ is not in the order of their first rows"
+    if not is_regressor(learner):
+        assert list(it.classes_) == list(dict.fromkeys(labels)), "classes_ is not in the order of their first rows"
     for odd in (
         {"size": None, "colour": None},
         {"colour": "a colour never seen"},
@@ -383,50 +427,174 @@ def check_missing_and_new(learner: Any) -> None:
         {},
         {"size": -1e99, "old": 1e99},
     ):
-        proba = it.predict_proba_one(odd)
-        assert abs(sum(proba.values()) - 1.0) < 1e-9, f"probabilities of {odd}"
+        if is_regressor(learner):
+            assert np.isfinite(it.predict_one(odd)), f"the prediction for {odd}"
+        else:
+            assert abs(sum(it.predict_proba_one(odd).values()) - 1.0) < 1e-9, f"probabilities of {odd}"
     shuffled = [dict(reversed(list(row.items()))) for row in rows]
-    assert np.array_equal(it.predict_proba(shuffled), it.predict_proba(rows)), "the order of named columns matters"
-    X, y = _numbers(700)
+    assert np.array_equal(_answers(it, shuffled), _answers(it, rows)), "the order of named columns matters"
+    X, y = _for(learner, *_numbers(700))
     blank = np.full_like(X, np.nan)
     it = clone(learner).partial_fit(blank[:50], y[:50])
     it.partial_fit(X, y)
     it.partial_fit(blank[:50], y[:50])
-    proba = it.predict_proba(np.vstack([X, blank]))
-    assert np.isfinite(proba).all()
+    assert np.isfinite(_answers(it, np.vstack([X, blank]))).all()
     # A row of weight 0 teaches nothing.
     it = _learned(learner, X, y, None)
-    before = it.predict_proba(X)
+    before = _answers(it, X)
     it.partial_fit(X[:40], y[:40], sample_weight=np.zeros(40))
-    assert np.array_equal(it.predict_proba(X), before), "rows of weight 0 teach something"
+    assert np.array_equal(_answers(it, X), before), "rows of weight 0 teach something"
+    # What is large, though allowed, leaves no infinity and no NaN behind.
+    wild = X.copy()
+    wild[::3] *= 1e90
+    it.partial_fit(wild, y).partial_fit(X, y)
+    assert np.isfinite(_answers(it, X)).all() and np.isfinite(_answers(it, wild)).all(), (
+        "large numbers poison the state"
+    )
 
 
 def check_agreement(learner: Any) -> None:
     """Probabilities are sound, ``predict`` is their arg max, and all ways of asking and telling agree."""
-    for name, X, y, w in _streams():
+    for name, X, y, w in _streams(learner):
         it = _learned(learner, X, y, w)
-        proba = it.predict_proba(X)
-        assert proba.shape == (len(y), len(it.classes_)), name
-        assert np.isfinite(proba).all() and (proba >= 0).all(), name
-        assert np.allclose(proba.sum(axis=1), 1.0, atol=1e-9), name
-        assert np.array_equal(it.predict(X), it.classes_[proba.argmax(axis=1)]), name
-        single = np.vstack([it.predict_proba(X[i : i + 1]) for i in range(len(y))])
-        assert np.array_equal(single, proba), f"{name}: rows alone and in a chunk differ"
+        told = _answers(it, X)
+        assert np.isfinite(told).all(), name
+        if is_regressor(it):
+            assert told.shape == (len(y),) and told.dtype == np.float64, name
+        else:
+            assert told.shape == (len(y), len(it.classes_)), name
+            assert (told >= 0).all(), name
+            assert np.allclose(told.sum(axis=1), 1.0, atol=1e-9), name
+            assert np.array_equal(it.predict(X), it.classes_[told.argmax(axis=1)]), name
+        single = _joined([_answers(it, X[i : i + 1]) for i in range(len(y))])
+        assert np.array_equal(single, told), f"{name}: rows alone and in a chunk differ"
         if isinstance(X, list):
             one = clone(learner)
             for i, row in enumerate(X):
                 one.learn_one(row, y[i], 1.0 if w is None else float(w[i]))
             _same(one, it, f"{name}: learn_one")
             for i, row in enumerate(X[:100]):
-                assert one.predict_one(row) == one.classes_[proba[i].argmax()], name
-                assert list(one.predict_proba_one(row).values()) == proba[i].tolist(), name
+                if is_regressor(it):
+                    assert one.predict_one(row) == told[i], name
+                    continue
+                assert one.predict_one(row) == one.classes_[told[i].argmax()], name
+                assert list(one.predict_proba_one(row).values()) == told[i].tolist(), name
     fresh = clone(learner)
-    assert fresh.predict_one({"a": 1.0}) is None
-    assert fresh.predict_proba_one({"a": 1.0}) == {}
+    if is_regressor(fresh):
+        assert fresh.predict_one({"a": 1.0}) == 0.0
+    else:
+        assert fresh.predict_one({"a": 1.0}) is None
+        assert fresh.predict_proba_one({"a": 1.0}) == {}
+
+
+def check_sparse_rows(learner: Any) -> None:
+    """Sparse rows, of any format and in chunks of any size, are the same to the bit as those rows written out."""
+    import scipy.sparse as sp
+
+    X, y = _for(learner, *_sparse(300))
+    rows = sp.csr_array(X)
+    if not learner._takes_sparse:
+        it = _learned(learner, X, y, None)
+        state = it.to_bytes()
+        for call in (it.predict, lambda rows: it.partial_fit(rows, y), lambda rows: it.test_then_train(rows, y)):
+            try:
+                call(rows)
+            except TypeError as error:
+                assert "parse" in str(error), f"the message on sparse rows does not speak of them: {error}"
+            else:
+                raise AssertionError("sparse rows are taken, though _takes_sparse is False")
+        assert it.to_bytes() == state, "refusing sparse rows changes the state"
+        return
+    for w in (None, _weights(len(y))):
+        whole = _learned(learner, X, y, w, [len(y)])
+        told = clone(learner).test_then_train(X, y, w)
+        answers = _answers(whole, X)
+        for sizes in ([1], [7, 1, 130, 2], [len(y)]):
+            what = f"sparse rows in chunks of {sizes}"
+            it, tested = clone(learner), clone(learner)
+            parts = []
+            for cut in _cuts(len(y), sizes):
+                it.partial_fit(rows[cut], y[cut], sample_weight=_part(w, cut))
+                parts.append(tested.test_then_train(rows[cut], y[cut], _part(w, cut)))
+            _same(it, whole, what)
+            _same(tested, whole, f"{what}, test_then_train")
+            assert np.array_equal(_joined(parts), told), f"{what}: test_then_train differs from dense rows"
+            assert np.array_equal(_answers(it, rows), answers), f"{what}: predictions differ from dense rows"
+        mixed = clone(learner)
+        for k, cut in enumerate(_cuts(len(y), [40])):
+            mixed.partial_fit(X[cut] if k % 2 else rows[cut], y[cut], sample_weight=_part(w, cut))
+        _same(mixed, whole, "dense and sparse rows in turns")
+    whole = _learned(learner, X, y, None, [len(y)])
+    turned = np.concatenate([np.arange(a, b)[::-1] for a, b in itertools.pairwise(rows.indptr.tolist())])
+    backwards = sp.csr_array((rows.data[turned], rows.indices[turned], rows.indptr), shape=rows.shape)
+    halves = sp.csr_array(
+        (np.repeat(rows.data / 2, 2), np.repeat(rows.indices, 2), rows.indptr * 2), shape=rows.shape
+    )  # every value in two parts
+    long = sp.csr_array(rows)
+    long.indices, long.indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+    fixed = sp.csr_array(rows)
+    for part in (fixed.data, fixed.indices, fixed.indptr):
+        part.flags.writeable = False
+    others = {
+        "columns backwards": backwards,
+        "columns twice": halves,
+        "int64 indices": long,
+        "read-only": fixed,
+        "csr_matrix": sp.csr_matrix(rows),
+        "csc": sp.csc_array(rows),
+        "coo": sp.coo_array(rows),
+        "lil": sp.lil_array(rows),
+    }
+    for name, other in others.items():
+        before = other.toarray()
+        it = clone(learner).partial_fit(other, y)
+        _same(it, whole, f"sparse rows, {name}")
+        assert np.array_equal(_answers(it, other), _answers(whole, X)), f"sparse rows, {name}: predictions"
+        assert np.array_equal(other.toarray(), before, equal_nan=True), f"sparse rows, {name}: the input was modified"
+    state = whole.to_bytes()
+    infinite = rows.copy()
+    infinite.data[-1] = np.inf
+    astray = rows.copy()
+    astray.indices[3] = 10_000
+    for what, bad in {
+        "infinity": infinite,
+        "a column outside": astray,
+        "another width": rows[:, :-1],
+        "no rows": rows[:0],
+        "complex numbers": rows.astype(complex),
+    }.items():
+        try:
+            whole.partial_fit(bad, y[: bad.shape[0]])
+        except (ValueError, TypeError) as error:
+            assert len(str(error)) > 10, f"sparse rows with {what}: the message says nothing"
+        else:
+            raise AssertionError(f"sparse rows with {what} are taken")
+        assert whole.to_bytes() == state, f"refusing sparse rows with {what} changes the state"
+
+
+def check_targets(learner: Any) -> None:
+    """A regressor's targets: numbers of any kind, in any container."""
+    if not is_regressor(learner):
+        return
+    X, codes = _numbers(120)
+    expected = clone(learner).partial_fit(X, codes.astype(np.float64))
+    integers = codes.astype(np.int32)
+    integers.flags.writeable = False
+    for y in (codes, integers, codes.tolist(), tuple(codes.tolist()), codes.astype(object), codes.astype(np.float32)):
+        _same(clone(learner).partial_fit(X, y), expected, f"targets as {type(y).__name__}")
+    for bad in (["a"] * 120, codes + 1j, np.column_stack([codes, codes]), codes * 1e200, "text", 5.0):
+        try:
+            clone(learner).partial_fit(X, bad)
+        except (ValueError, TypeError) as error:
+            assert len(str(error)) > 10, "the message on bad targets says nothing"
+        else:
+            raise AssertionError(f"targets {bad!r:.40} are taken")
 
 
 def check_labels(learner: Any) -> None:
     """Labels of any hashable kind, kept as they are; announced ones come first and sorted."""
+    if is_regressor(learner):
+        return
     X, codes = _numbers(120)
     for labels in (["b", "a", "c"], [-5, 7, 100_000_000_000], [2.0, 1.0, 0.0], [("x", 1), ("y", 2), "z"], [1, "1", 2]):
         y = np.empty(len(codes), object)
@@ -446,7 +614,7 @@ def check_parameters(learner: Any) -> None:
     """Bad parameters are refused when learning starts, by name; ``get_params`` gives back what was set."""
     params = learner.get_params()
     assert clone(learner).get_params() == params
-    X, y = _numbers(20)
+    X, y = _for(learner, *_numbers(20))
     for name in type(learner)._constraints:
         it = clone(learner).set_params(**{name: object()})
         try:
@@ -460,8 +628,8 @@ def check_parameters(learner: Any) -> None:
 
 def check_fit_forgets(learner: Any) -> None:
     """``fit`` starts afresh; if it raises, what was learned before stays."""
-    X, y = _numbers(200)
-    it = _learned(learner, *_rows(100), None)
+    X, y = _for(learner, *_numbers(200))
+    it = _learned(learner, *_for(learner, *_rows(100)), None)
     state = it.to_bytes()
     try:
         it.fit(X, y[:-1])
@@ -481,7 +649,9 @@ CHECKS: list[Callable[[Any], None]] = [
     check_memory_law,
     check_missing_and_new,
     check_agreement,
+    check_sparse_rows,
     check_labels,
+    check_targets,
     check_parameters,
     check_fit_forgets,
 ]
@@ -506,8 +676,8 @@ def check_learner(learner: StreamLearner) -> None:
     >>> from anabranch.testing import check_learner
     >>> check_learner(NoChangeClassifier())
     """
-    if not isinstance(learner, StreamClassifier):
-        raise TypeError(f"{type(learner).__name__} is not a StreamClassifier.")
+    if not isinstance(learner, (StreamClassifier, StreamRegressor)):
+        raise TypeError(f"{type(learner).__name__} is neither a StreamClassifier nor a StreamRegressor.")
     for check in CHECKS:
         check(learner)
     assert checkpoint.from_bytes(checkpoint.to_bytes(learner)).get_params() == learner.get_params()

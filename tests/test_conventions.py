@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from river import base
 from river import checks as river_checks
+from sklearn.base import is_regressor
 from sklearn.utils.estimator_checks import check_estimator
 
 from anabranch.testing import all_learners
@@ -32,8 +33,8 @@ def test_scikit_learn(cls):
     assert expected == set(NOT_FOR_STREAMS) & there, "an expected failure does not fail any more"
 
 
-class Adapter(base.MiniBatchClassifier):
-    """One of our learners, as River sees its own.
+class Adapter:
+    """One of our learners, as River sees its own: what classifiers and regressors have in common.
 
     Parameters
     ----------
@@ -41,22 +42,15 @@ class Adapter(base.MiniBatchClassifier):
         Name of the learner's class.
     """
 
-    def __init__(self, kind: str = "HoeffdingTreeClassifier"):
+    def __init__(self, kind: str):
         self.kind = kind
         self.learner = {cls.__name__: cls for cls in all_learners()}[kind]()
-
-    @property
-    def _multiclass(self):
-        return True
 
     def learn_one(self, x, y):
         self.learner.learn_one(x, y)
 
     def predict_one(self, x):
         return self.learner.predict_one(x)
-
-    def predict_proba_one(self, x):
-        return self.learner.predict_proba_one(x)
 
     def learn_many(self, X, y):
         self.learner.partial_fit(X, y)
@@ -65,6 +59,39 @@ class Adapter(base.MiniBatchClassifier):
         if not self.learner.__sklearn_is_fitted__():
             return pd.Series([None] * len(X), index=X.index)
         return pd.Series(self.learner.predict(X), index=X.index)
+
+
+class AdaptedRegressor(Adapter, base.MiniBatchRegressor):
+    """A regressor, as River sees its own.
+
+    Parameters
+    ----------
+    kind
+        Name of the learner's class.
+    """
+
+    def __init__(self, kind: str = "OGDRegressor"):
+        super().__init__(kind)
+
+
+class AdaptedClassifier(Adapter, base.MiniBatchClassifier):
+    """A classifier, as River sees its own.
+
+    Parameters
+    ----------
+    kind
+        Name of the learner's class.
+    """
+
+    def __init__(self, kind: str = "MajorityClassClassifier"):
+        super().__init__(kind)
+
+    @property
+    def _multiclass(self):
+        return True
+
+    def predict_proba_one(self, x):
+        return self.learner.predict_proba_one(x)
 
     def predict_proba_many(self, X):
         if not self.learner.__sklearn_is_fitted__():
@@ -78,10 +105,11 @@ NOT_RIVERS: dict[str, str] = {}
 
 @pytest.mark.parametrize("cls", all_learners(), ids=lambda cls: cls.__name__)
 def test_river(cls):
+    adapter = AdaptedRegressor if is_regressor(cls()) else AdaptedClassifier
     failed = []
-    for check in river_checks.yield_checks(Adapter(cls.__name__)):
+    for check in river_checks.yield_checks(adapter(cls.__name__)):
         try:
-            check(Adapter(cls.__name__))
+            check(adapter(cls.__name__))
         except Exception as error:
             failed.append((check.__name__, repr(error)))
     unexpected = [f"{name}: {error}" for name, error in failed if name not in NOT_RIVERS]

@@ -28,6 +28,38 @@ def first_bad(X):
     return -1
 
 
+# Forms of sparse rows.
+CANONICAL, NOT_CANONICAL, MALFORMED = 0, 1, 2
+
+
+@kernel
+def sparse_form(data, indices, indptr, n, width):
+    """Look through a CSR matrix: its form, and the position of the first value infinite or beyond 1e100, or -1.
+
+    Canonical: each row's columns are in order, none twice. Malformed: pointers or columns lie outside, so that
+    a kernel that trusted them would read other memory.
+    """
+    if indptr.size != n + 1 or indptr[0] != 0 or indptr[n] > data.size or indptr[n] > indices.size:
+        return MALFORMED, -1
+    for i in range(n):
+        if indptr[i + 1] < indptr[i]:
+            return MALFORMED, -1
+    form = CANONICAL
+    bad = -1
+    for i in range(n):
+        before = -1
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            if j < 0 or j >= width:
+                return MALFORMED, -1
+            if j <= before:
+                form = NOT_CANONICAL
+            before = j
+            if bad < 0 and abs(data[e]) > LARGEST:
+                bad = e
+    return form, bad
+
+
 @kernel
 def to_probabilities(votes, y, known):
     """Scale each row of votes to sum 1, in place.
