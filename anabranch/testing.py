@@ -65,6 +65,21 @@ _VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"grace_period": 20, "tie_threshold": 0.5, "max_bytes": 6000, "memory_period": 50},
         {"grace_period": 20, "tie_threshold": 0.5, "max_bytes": 40_000},
     ],
+    "OGDClassifier": [
+        {"scaling": "standard", "schedule": "adagrad", "l2": 0.01},
+        {"scaling": "max_abs", "radius": 2.0, "l2": 0.1, "schedule": "inverse"},
+        {"loss": "hinge", "schedule": "constant", "fit_intercept": False, "radius": 0.5},
+        {"scaling": "max_abs", "schedule": "adagrad", "loss": "hinge"},
+    ],
+    "OGDRegressor": [
+        {"scaling": "standard", "radius": 3.0},
+        {"scaling": "max_abs", "loss": "absolute_error", "schedule": "adagrad"},
+        {"loss": "huber", "schedule": "constant", "l2": 0.1, "fit_intercept": False},
+    ],
+    "PassiveAggressiveClassifier": [
+        {"variant": "PA"},
+        {"variant": "PA-II", "C": 0.1, "fit_intercept": False},
+    ],
 }
 
 

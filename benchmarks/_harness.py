@@ -28,7 +28,7 @@ from rich.table import Table
 
 RESULTS = Path(__file__).resolve().parent / "results"
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-_PACKAGES = ("anabranch", "numpy", "numba", "scikit-learn", "river", "capymoa")
+_PACKAGES = ("anabranch", "numpy", "numba", "scikit-learn", "river", "capymoa", "vowpalwabbit")
 # Below this share of a processor, a turn had to wait for others too often for its speed to mean much.
 _BUSY = 0.9
 
