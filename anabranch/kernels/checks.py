@@ -45,19 +45,23 @@ def sparse_form(data, indices, indptr, n, width):
         if indptr[i + 1] < indptr[i]:
             return MALFORMED, -1
     form = CANONICAL
-    bad = -1
     for i in range(n):
-        before = -1
-        for e in range(indptr[i], indptr[i + 1]):
-            j = indices[e]
-            if j < 0 or j >= width:
+        columns = indices[indptr[i] : indptr[i + 1]]
+        m = len(columns)
+        if m == 0:
+            continue
+        back = 0
+        for e in range(1, m):  # no early exit: this loop vectorises
+            back += columns[e] <= columns[e - 1]
+        if back == 0:  # then the first is the smallest, the last the largest
+            if columns[0] < 0 or columns[m - 1] >= width:
                 return MALFORMED, -1
-            if j <= before:
-                form = NOT_CANONICAL
-            before = j
-            if bad < 0 and abs(data[e]) > LARGEST:
-                bad = e
-    return form, bad
+            continue
+        form = NOT_CANONICAL
+        for e in range(m):
+            if columns[e] < 0 or columns[e] >= width:
+                return MALFORMED, -1
+    return form, first_bad(data[: indptr[n]])
 
 
 @kernel

@@ -107,38 +107,46 @@ def _scaled(scales, kind, j, x):
     return x if x == x else 0.0
 
 
+# Below, loops run over slices: numba looks after an index that might be negative at each step, which costs more than
+# the step, and in these it sees that none is.
+
+
 @kernel(inline=False)
 def _observe_row(dense, data, indices, start, stop, n_scaled, scales, kind, w):
+    values = data[start:stop]
     if dense:
         if kind == STANDARD:
-            for j in range(stop - start):
-                _observe(scales, STANDARD, j, data[start + j], w)
+            for j in range(len(values)):
+                _observe(scales, STANDARD, j, values[j], w)
         else:
-            for j in range(stop - start):
-                _observe(scales, MAX_ABS, j, data[start + j], w)
+            for j in range(len(values)):
+                _observe(scales, MAX_ABS, j, values[j], w)
     else:
-        for e in range(start, stop):
-            if indices[e] < n_scaled:
-                _observe(scales, kind, indices[e], data[e], w)
+        columns = indices[start:stop]
+        for e in range(len(values)):
+            j = np.uint64(columns[e])
+            if j < n_scaled:
+                _observe(scales, kind, j, values[e], w)
 
 
 @kernel(inline=True)
 def _read_row(dense, data, indices, start, stop, n_scaled, scales, kind, z):
     """Put a row's values, as the model sees them, into z."""
-    if dense:
-        if kind == UNSCALED:
-            for j in range(stop - start):
-                z[j] = _scaled(scales, UNSCALED, j, data[start + j])
-        elif kind == STANDARD:
-            for j in range(stop - start):
-                z[j] = _scaled(scales, STANDARD, j, data[start + j])
-        else:
-            for j in range(stop - start):
-                z[j] = _scaled(scales, MAX_ABS, j, data[start + j])
+    values = data[start:stop]
+    if kind == UNSCALED:
+        for e in range(len(values)):
+            z[e] = _scaled(scales, UNSCALED, 0, values[e])
+    elif not dense:
+        columns = indices[start:stop]
+        for e in range(len(values)):
+            j = np.uint64(columns[e])
+            z[e] = _scaled(scales, kind if j < n_scaled else UNSCALED, j, values[e])
+    elif kind == STANDARD:
+        for j in range(len(values)):
+            z[j] = _scaled(scales, STANDARD, j, values[j])
     else:
-        for e in range(start, stop):
-            j = indices[e]
-            z[e - start] = _scaled(scales, kind if j < n_scaled else UNSCALED, j, data[e])
+        for j in range(len(values)):
+            z[j] = _scaled(scales, MAX_ABS, j, values[j])
 
 
 @kernel(inline=True)
@@ -152,7 +160,7 @@ def dense_dot(weights, c, z, n):
     """Sum of products of a vector of weights and a row whose number of columns n is a multiple of LANES."""
     vector = weights[c]
     s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-    for block in range(n // LANES):  # so that no index could be negative, which numba would have to look after
+    for block in range(n // LANES):
         j = block * LANES
         s0 += vector[j] * z[j]
         s1 += vector[j + 1] * z[j + 1]
@@ -170,11 +178,12 @@ def sparse_dot(weights, c, indices, start, stop, z, lanes):
     """Sum of products of a vector of weights and a sparse row; columns the weights do not have count nothing."""
     for lane in range(LANES):
         lanes[lane] = 0.0
-    n = weights.shape[1]
-    for e in range(start, stop):
-        j = indices[e]
-        if j < n:
-            lanes[j & (LANES - 1)] += weights[c, j] * z[e - start]
+    vector = weights[c]
+    columns = indices[start:stop]
+    for e in range(len(columns)):
+        j = np.uint64(columns[e])
+        if j < len(vector):
+            lanes[j & np.uint64(LANES - 1)] += vector[j] * z[e]
     return _total(lanes[0], lanes[1], lanes[2], lanes[3], lanes[4], lanes[5], lanes[6], lanes[7])
 
 
@@ -185,8 +194,9 @@ def _length2(dense, indices, start, stop, z, n, lanes):
         return dense_dot(z, 0, z[0], n)
     for lane in range(LANES):
         lanes[lane] = 0.0
-    for e in range(start, stop):
-        lanes[indices[e] & (LANES - 1)] += z[0, e - start] * z[0, e - start]
+    columns = indices[start:stop]
+    for e in range(len(columns)):
+        lanes[np.uint64(columns[e]) & np.uint64(LANES - 1)] += z[0, e] * z[0, e]
     return _total(lanes[0], lanes[1], lanes[2], lanes[3], lanes[4], lanes[5], lanes[6], lanes[7])
 
 
@@ -290,28 +300,32 @@ def _multiply_in(weights, numbers):
 @kernel(inline=True)
 def _add(dense, indices, start, stop, z, n, weights, c, step):
     """Add a multiple of a row to a vector of weights."""
+    vector = weights[c]
     if dense:
         for j in range(n):
-            weights[c, j] += step * z[j]
+            vector[j] += step * z[j]
     else:
-        for e in range(start, stop):
-            weights[c, indices[e]] += step * z[e - start]
+        columns = indices[start:stop]
+        for e in range(len(columns)):
+            vector[np.uint64(columns[e])] += step * z[e]
 
 
 @kernel(inline=False)
 def _add_adagrad(dense, indices, start, stop, z, n, weights, squares, c, slope, rate):
     """AdaGrad's step: each weight's own rate falls with the squares of its gradients so far."""
+    vector, sums = weights[c], squares[c]
     if dense:
         for j in range(n):
             gradient = slope * z[j]
-            squares[c, j] += gradient * gradient
-            weights[c, j] -= rate * gradient / (np.sqrt(squares[c, j]) + _ADAGRAD_EPSILON)
+            sums[j] += gradient * gradient
+            vector[j] -= rate * gradient / (np.sqrt(sums[j]) + _ADAGRAD_EPSILON)
     else:
-        for e in range(start, stop):
-            j = indices[e]
-            gradient = slope * z[e - start]
-            squares[c, j] += gradient * gradient
-            weights[c, j] -= rate * gradient / (np.sqrt(squares[c, j]) + _ADAGRAD_EPSILON)
+        columns = indices[start:stop]
+        for e in range(len(columns)):
+            j = np.uint64(columns[e])
+            gradient = slope * z[e]
+            sums[j] += gradient * gradient
+            vector[j] -= rate * gradient / (np.sqrt(sums[j]) + _ADAGRAD_EPSILON)
 
 
 @kernel(inline=False)
@@ -425,10 +439,7 @@ def learn(
         taught = w[i] > 0.0
         # Up to two looks at the row: as the model stands before it, and, if scaling takes the row in first so that no
         # value lies far out, or its class is new, once more. Without either, one serves both.
-        if mode == BEFORE or (taught and scaling == UNSCALED):
-            first = 0
-        else:
-            first = 1
+        first = 0 if mode == BEFORE or (taught and scaling == UNSCALED) else 1
         for look in range(first, 2 if taught else 1):
             if look == 1:
                 if classes and y[i] >= numbers[ACTIVE]:

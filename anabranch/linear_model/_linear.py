@@ -140,7 +140,8 @@ class LinearModel:
                     while known.size and known.max() >= room[k]:
                         room[k] *= 2
         vectors = max(classes if classes > 2 else 1, len(self._arrays[_WEIGHTS]))
-        if width == self._width and vectors == len(self._arrays[_WEIGHTS]) and np.array_equal(room, self._room):
+        same = room is self._room or np.array_equal(room, self._room)
+        if same and width == self._width and vectors == len(self._arrays[_WEIGHTS]):
             return
         # Where each block of columns lies now, and where it comes to lie.
         n = _in_lanes(width) + int(room.sum())
@@ -252,10 +253,12 @@ class LinearClassifier(LinearModel):
         _n_classes: int
 
     def _learn_classes(self, X: Any, y: Codes, w: Floats, mode: int) -> Floats:
-        taught = y[w > 0]
-        known = int(self._arrays[_NUMBERS][kernels.ACTIVE])
-        self._grow(X, max(known, self._n_announced, int(taught.max()) + 1 if taught.size else 0))
-        active = max(known, self._n_announced)
+        active = max(int(self._arrays[_NUMBERS][kernels.ACTIVE]), self._n_announced)
+        classes = active
+        if self._n_classes > active:
+            taught = y[w > 0]
+            classes = max(active, int(taught.max()) + 1 if taught.size else 0)
+        self._grow(X, classes)
         targets = y.astype(np.float64)
         scores = self._run(X, targets, w, mode, self._n_announced)
         if mode == kernels.SILENT:
