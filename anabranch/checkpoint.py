@@ -30,7 +30,7 @@ import numpy as np
 
 __all__ = ["FORMAT_VERSION", "CheckpointError", "from_bytes", "load", "register", "save", "to_bytes"]
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 _DTYPES = {
     "F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "|i1",
@@ -373,6 +373,11 @@ def from_bytes(data: bytes) -> Any:
         raise CheckpointError("This is not a checkpoint of anabranch.")
     if version < 1:
         raise CheckpointError("The checkpoint's header is damaged: take an earlier copy.")
+    if version < FORMAT_VERSION:
+        raise CheckpointError(
+            f"The checkpoint has format version {version}, from before the first release; this one reads version "
+            f"{FORMAT_VERSION}."
+        )
     if version > FORMAT_VERSION:
         raise CheckpointError(
             f"The checkpoint has format version {version}; this release reads up to {FORMAT_VERSION}. "

@@ -406,7 +406,7 @@ def with_structure(structure, arrays=None, body=b""):
     text = structure if isinstance(structure, str) else json.dumps(structure)
     return forged(
         {
-            "__metadata__": {"format": "anabranch", "version": "1", "sha256": "", "structure": text},
+            "__metadata__": {"format": "anabranch", "version": "2", "sha256": "", "structure": text},
             **(arrays or {}),
         },
         body,
@@ -420,12 +420,15 @@ def test_forging_works():
     assert from_bytes(with_structure({"array": 0}, {"a0": entry}, b"\1\2")).tolist() == [1, 2]
 
 
-def test_newer_version():
+def test_newer_and_older_versions():
     header, body = parts(to_bytes([1]))
-    header["__metadata__"]["version"] = "2"
+    header["__metadata__"]["version"] = "3"
     with pytest.raises(
-        CheckpointError, match=r"format version 2; this release reads up to 1\. Install a newer anabranch"
+        CheckpointError, match=r"format version 3; this release reads up to 2\. Install a newer anabranch"
     ):
+        from_bytes(forged(header, body))
+    header["__metadata__"]["version"] = "1"
+    with pytest.raises(CheckpointError, match=r"format version 1, from before the first release"):
         from_bytes(forged(header, body))
     for version in ("0", "-1", "one", "", None, [], "9" * 5000):
         header["__metadata__"]["version"] = version

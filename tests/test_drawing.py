@@ -191,7 +191,7 @@ def test_inactive_leaves():
 @pytest.mark.parametrize("kind", ["mc", "nb", "nba"])
 def test_how_leaves_predict_is_what_the_kernel_does(kind):
     tree = large(leaf_prediction=kind, nb_threshold=100, max_bytes=60_000)
-    t = kernels.Tree(*tree._arrays)
+    t = tree._tree
     rule = kernels._uses_bayes.py_func
     expected = [bool(rule(t.node_ints, t.node_floats, t.options, node)) for node in range(tree.n_nodes_)]
     assert _uses_bayes(t) == expected
@@ -358,13 +358,13 @@ def test_deep_trees_need_no_recursion():
     """A chain of splits deeper than Python's stack."""
     tree = HoeffdingTreeClassifier().fit([[0.0], [1.0]], [0, 1])
     depth = sys.getrecursionlimit() + 100
-    t = kernels.Tree(*tree._arrays)
+    t = tree._tree
     n = 2 * depth + 1
     ints = np.full((n, t.node_ints.shape[1]), -1, np.int32)
     floats = np.ones((n, t.node_floats.shape[1]))
     for level in range(depth):
         ints[0 if level == 0 else 2 * level - 1, :3] = (0, kernels.NUMERIC, 2 * level + 1)
-    tree._arrays[0], tree._arrays[1] = ints, floats
+    tree._replace(node_ints=ints, node_floats=floats)
     t.meta[kernels.N_NODES] = n
     assert len(tree.export_text().splitlines()) == n - 1
     assert tree.to_graphviz().count(" -> ") == n - 1

@@ -23,7 +23,6 @@ from anabranch.schema import Schema, Vocabulary
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
 __all__ = ["Node", "TreeDrawing"]
 
@@ -58,7 +57,7 @@ class TreeDrawing:
     """Draws the tree of a learner."""
 
     if TYPE_CHECKING:
-        _arrays: list[NDArray[Any]]
+        _tree: Tree
         _labels: Vocabulary | None
 
         def _columns(self) -> Schema: ...
@@ -66,7 +65,7 @@ class TreeDrawing:
     @property
     def depth_(self) -> int:
         self._columns()
-        return int(Tree(*self._arrays).meta[kernels.DEPTH])
+        return int(self._tree.meta[kernels.DEPTH])
 
     def export_text(
         self,
@@ -288,7 +287,7 @@ class TreeDrawing:
 
     def _nodes(self, features: list[str], classes: list[str], decimals: int) -> Node:
         """Make the tree's nodes; returns the root."""
-        t = Tree(*self._arrays)
+        t = self._tree
         vocabularies = self._columns().vocabularies
         n = int(t.meta[kernels.N_NODES])
         ints = t.node_ints[:n, : kernels.ROWS].tolist()

@@ -14,7 +14,9 @@ from anabranch._parameters import Columns, Constraint, Flag, Number, OneOf
 from anabranch.base import StreamClassifier
 from anabranch.kernels import direct
 from anabranch.kernels import hoeffding as kernels
+from anabranch.kernels.bundle import Bundle
 from anabranch.kernels.hoeffding import Tree
+from anabranch.kernels.vector import padded
 from anabranch.schema import Codes, Floats
 from anabranch.tree._drawing import TreeDrawing
 
@@ -169,7 +171,8 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
 
     # ------------------------------------------------------------------------------------ hooks
 
-    _arrays: list[NDArray[Any]]
+    _tree: Tree
+    _bundle: Bundle | None = None
 
     def _options(self) -> Floats:
         options = np.zeros(kernels.OPTIONS_SIZE)
@@ -190,7 +193,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
     def _reconfigure(self) -> None:
         options = self._options()
         kept = (kernels.LEAF_KIND, kernels.DROP_POOR)  # the statistics in hand are made for them
-        if any(options[i] != self._arrays[_OPTIONS][i] for i in kept):
+        if any(options[i] != self._tree.options[i] for i in kept):
             raise ValueError(
                 "leaf_prediction and remove_poor_attributes cannot change once the tree has begun to learn: "
                 "fit starts afresh."
@@ -200,8 +203,8 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
                 f"max_bytes={self.max_bytes} is too small for the {self.n_nodes_} nodes that the tree has grown to "
                 f"({self._bytes(nodes=self.n_nodes_, rows=0)} bytes without any statistics)."
             )
-        self._arrays[_OPTIONS] = options
-        meta = self._arrays[_META]
+        self._replace(options=options)
+        meta = self._tree.meta
         meta[[kernels.ROWS_FIXED, kernels.NODES_FIXED, kernels.CLASSES_FIXED, kernels.COLUMNS_FIXED]] = 0
         if not self._fits():
             self._resize_nodes(self.n_nodes_)
@@ -213,7 +216,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
                 rows = self._rows_that_fit()
             rows = max(rows, len(t.moments))
             self._resize_rows(rows)
-            kernels.shrink(rows, *self._arrays)
+            kernels.shrink(self._table(), rows)
 
     def _begin(self) -> None:
         options = self._options()
@@ -223,22 +226,20 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         meta[kernels.FREE_ROW] = -1
         ints = np.full((1, kernels.ROWS + 1), -1, np.int32)
         ints[0, kernels.FEATURE] = kernels.ACTIVE
-        self._arrays = list(
-            Tree(
-                node_ints=ints,
-                node_floats=np.zeros((1, kernels.COUNTS + 1)),
-                moments=np.zeros((0, kernels.MEANS)),
-                ranges=np.zeros((0, 0), np.float32),
-                extra=np.zeros((0, 3), np.int32),
-                dropped=np.zeros((int(poor), 0), np.bool_),
-                slots=np.zeros(0, np.int32),
-                numeric=np.zeros(0, np.int32),
-                cells=np.zeros((0, 3), np.int32),
-                origin=np.zeros(0),
-                gains=np.zeros(0),
-                meta=meta,
-                options=options,
-            )
+        self._tree = Tree(
+            node_ints=ints,
+            node_floats=np.zeros((1, kernels.COUNTS + 1)),
+            moments=np.zeros((0, kernels.MEANS)),
+            ranges=np.zeros((0, 0), np.float32),
+            extra=np.zeros((0, 3), np.int32),
+            dropped=np.zeros((int(poor), 0), np.bool_),
+            slots=np.zeros(0, np.int32),
+            numeric=np.zeros(0, np.int32),
+            cells=np.zeros((0, 3), np.int32),
+            origin=np.zeros(0),
+            gains=np.zeros(0),
+            meta=meta,
+            options=options,
         )
 
     def _learn(self, X: Floats, y: Codes, w: Floats) -> None:
@@ -246,7 +247,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
 
     def _votes(self, X: Floats) -> Floats:
         votes = np.zeros((len(X), self._n_classes))
-        _call("votes", self._with_known_columns(X), votes, *self._arrays)
+        _call("votes", self._table(), self._with_known_columns(X), votes)
         return votes
 
     def _test_then_train(self, X: Floats, y: Codes, w: Floats) -> Floats:
@@ -261,38 +262,42 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
 
     def _run(self, X: Floats, y: Codes, w: Floats, mode: int, votes: Floats) -> None:
         """Learn all rows, making room wherever the kernel asks for it."""
-        if self._n_announced and self._arrays[_META][kernels.N_CLASSES] < self._n_announced:
+        if self._n_announced and self._tree.meta[kernels.N_CLASSES] < self._n_announced:
             self._take_in_classes(self._n_announced)
-            self._arrays[_META][kernels.N_CLASSES] = self._n_announced
-        n = len(X)
+            self._tree.meta[kernels.N_CLASSES] = self._n_announced
         row = 0
-        while True:
-            arrays = self._arrays
-            nodes = arrays[_NODE_FLOATS]
-            scratch = np.empty(len(arrays[_NUMERIC]) + 2 * nodes.shape[1])
-            # Every level of a tree takes two nodes at least.
-            path = np.empty(min(int(arrays[_META][kernels.DEPTH]) + n - row, len(nodes) // 2 + 1) + 2, np.int32)
-            row = _call("learn", row, X, y, w, mode, votes, scratch, path, *arrays)
-            if row == n:
-                return
-            self._make_room(int(arrays[_META][kernels.NEED]), X[row], int(y[row]))
+        while (row := _call("learn", self._table(), row, X, y, w, mode, votes)) < len(X):
+            self._make_room(int(self._tree.meta[kernels.NEED]), X[row], int(y[row]))
+
+    def _table(self) -> NDArray[np.int64]:
+        """The table through which kernels find the arrays."""
+        bundle = self._bundle
+        if bundle is None or bundle.arrays is not self._tree:
+            bundle = self._bundle = Bundle(self._tree)
+        return bundle.table
+
+    def _replace(self, **arrays: NDArray[Any]) -> None:
+        self._tree = self._tree._replace(**arrays)
 
     def _with_known_columns(self, X: Floats) -> Floats:
         """Rows with at least as many columns as the tree knows; those it lacks are missing."""
-        missing = len(self._arrays[_SLOTS]) - X.shape[1]
+        missing = len(self._tree.slots) - X.shape[1]
         return X if missing <= 0 else np.hstack([X, np.full((len(X), missing), np.nan)])
 
     def __restore__(self, state: dict[str, Any]) -> None:
         """Take a state from a checkpoint, unless its arrays do not fit together: the kernels trust them."""
+        if "_tree" in state:
+            if not _fit_together(state["_tree"]):
+                raise checkpoint.CheckpointError("The checkpoint's tree does not fit together.")
+            state = state | {"_tree": Tree(*state["_tree"])}
         super().__restore__(state)
-        if "_arrays" in state and not _fit_together(self._arrays):
-            raise checkpoint.CheckpointError("The checkpoint's tree does not fit together.")
+
+    def __checkpoint__(self) -> dict[str, Any]:
+        state = super().__checkpoint__()
+        state.pop("_bundle", None)
+        return state | {"_tree": list(self._tree)} if "_tree" in state else state
 
     # ------------------------------------------------------------------------------------ room
-
-    @property
-    def _tree(self) -> Tree:
-        return Tree(*self._arrays)
 
     def _fits(self, **sizes: int) -> bool:
         return self.max_bytes is None or self._bytes(**sizes) <= self.max_bytes
@@ -313,8 +318,8 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         n_numeric = columns - n_cells
         poor = columns if len(t.dropped) else 0
         per_node = 4 * (kernels.ROWS + classes) + 8 * (kernels.COUNTS + classes) + poor
-        per_row = 8 * width + 8 * n_numeric
-        fixed = t.meta.nbytes + t.options.nbytes + 12 * columns + 12 * n_numeric + 12 * n_cells
+        per_row = 8 * width + 8 * padded(n_numeric)
+        fixed = t.meta.nbytes + t.options.nbytes + 12 * columns + 4 * n_numeric + 8 * padded(n_numeric) + 12 * n_cells
         return nodes * per_node + rows * per_row + 12 * late + fixed
 
     def _rows_that_fit(self, **sizes: int) -> int:
@@ -333,7 +338,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
             return False
         t = self._tree
         if room < len(t.moments):
-            kernels.shrink(room, *self._arrays)
+            kernels.shrink(self._table(), room)
             self._resize_rows(room)
         t.meta[kernels.ROWS_FIXED] = 1
         return True
@@ -366,7 +371,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         elif need == kernels.NEED_EXTRA:
             late = len(t.extra) + max(len(t.extra) // 16, _SMALLEST_STEP)
             if self._give_way(late=late):
-                self._arrays[_EXTRA] = _lengthened(t.extra, late, -1)
+                self._replace(extra=_lengthened(self._tree.extra, late, -1))
             else:
                 t.meta[kernels.NODES_FIXED] = 1
         else:
@@ -375,15 +380,16 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
             self._lengthen_cells(nominal, int(x[column]))
 
     def _resize_rows(self, rows: int) -> None:
-        for place in (_MOMENTS, _RANGES):
-            self._arrays[place] = _lengthened(self._arrays[place], rows, 0)
+        t = self._tree
+        self._replace(moments=_lengthened(t.moments, rows, 0), ranges=_lengthened(t.ranges, rows, 0))
 
     def _resize_nodes(self, nodes: int) -> None:
         t = self._tree
-        self._arrays[_NODE_INTS] = _lengthened(t.node_ints, nodes, -1)
-        self._arrays[_NODE_FLOATS] = _lengthened(t.node_floats, nodes, 0)
-        if len(t.dropped):
-            self._arrays[_DROPPED] = _lengthened(t.dropped, nodes, False)
+        self._replace(
+            node_ints=_lengthened(t.node_ints, nodes, -1),
+            node_floats=_lengthened(t.node_floats, nodes, 0),
+            dropped=_lengthened(t.dropped, nodes, False) if len(t.dropped) else t.dropped,
+        )
 
     def _take_in_classes(self, classes: int) -> None:
         """Widen the nodes; where that does not fit, rows of further classes are passed over from now on."""
@@ -394,11 +400,13 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         if not self._give_way(classes=classes):
             t.meta[kernels.CLASSES_FIXED] = 1
             return
-        self._arrays[_NODE_INTS] = _widened(t.node_ints, classes - now, -1)
-        self._arrays[_NODE_FLOATS] = _widened(t.node_floats, classes - now, 0)
+        t = self._tree
+        self._replace(
+            node_ints=_widened(t.node_ints, classes - now, -1), node_floats=_widened(t.node_floats, classes - now, 0)
+        )
 
     def _relayout(self, parts: list[NDArray[Any]]) -> None:
-        self._arrays[_MOMENTS] = np.ascontiguousarray(np.hstack(parts))
+        self._replace(moments=np.ascontiguousarray(np.hstack(parts)))
 
     def _used_weights(self) -> Floats:
         """Weight of each statistics row, 0 for free ones (which hold a link in its place)."""
@@ -411,9 +419,9 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
 
     def _keep_missing(self) -> None:
         """Make room for the weight missing per numeric attribute, at the first missing value."""
-        n = len(self._arrays[_NUMERIC])
+        n = len(self._tree.origin)
         # The width of a row fits always if no row is kept, so giving way cannot fail.
-        self._give_way(width=self._arrays[_MOMENTS].shape[1] + n)
+        self._give_way(width=self._tree.moments.shape[1] + n)
         t = self._tree
         end = kernels.MEANS + 3 * n
         self._relayout([t.moments[:, :end], np.zeros((len(t.moments), n)), t.moments[:, end:]])
@@ -449,12 +457,13 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         new_numeric = known + np.flatnonzero(~nominal)
         new_nominal = known + np.flatnonzero(nominal)
         n, m = len(t.numeric), len(new_numeric)
+        room, more = len(t.origin), padded(n + m)  # places for numeric columns, before and after
         learned = t.meta[kernels.N_SEEN] > 0
         missing = bool(t.meta[kernels.MISSING_KEPT]) or (learned and m > 0)
-        old_missing = n if t.meta[kernels.MISSING_KEPT] else 0
+        old_end = kernels.MEANS + (3 + bool(t.meta[kernels.MISSING_KEPT])) * room
+        new_end = kernels.MEANS + (3 + missing) * more
         blocks = len(new_nominal) * (kernels.CELLS + _FIRST_CELLS)
-        width = kernels.MEANS + (3 + missing) * (n + m) + blocks
-        width += t.moments.shape[1] - kernels.MEANS - 3 * n - old_missing
+        width = new_end + t.moments.shape[1] - old_end + blocks
         if not self._give_way(width=width, columns=columns):
             warnings.warn(
                 f"max_bytes={self.max_bytes} has room for {known} of {columns} columns only; "
@@ -465,26 +474,20 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
             return
         t = self._tree
         rows = len(t.moments)
-        weights = self._used_weights()
-        new = np.zeros((rows, m))
-        first = kernels.MEANS
-        parts = [t.moments[:, :first]]
-        for _ in range(3):  # means, precisions, sums of squares
-            parts += [t.moments[:, first : first + n], new]
-            first += n
+        moments = np.zeros((rows, width))
+        moments[:, : kernels.MEANS] = t.moments[:, : kernels.MEANS]
+        for block in range((old_end - kernels.MEANS) // room if room else 0):
+            old, new = kernels.MEANS + block * room, kernels.MEANS + block * more
+            moments[:, new : new + n] = t.moments[:, old : old + n]
         if missing:  # what was learned before lacks the new columns altogether
-            parts.append(t.moments[:, first : first + n] if old_missing else np.zeros((rows, n)))
-            parts.append(np.repeat(weights[:, None], m, axis=1))
-        start = first + old_missing
-        parts += [t.moments[:, start:], np.zeros((rows, blocks))]
-        self._relayout(parts)
-        ranges = np.zeros((rows, 2 * (n + m)), np.float32)
+            moments[:, new_end - more + n : new_end - more + n + m] = self._used_weights()[:, None]
+        moments[:, new_end : width - blocks] = t.moments[:, old_end:]
+        ranges = np.zeros((rows, 2 * more), np.float32)
         ranges[:, :n] = t.ranges[:, :n]
-        ranges[:, n + m : 2 * n + m] = t.ranges[:, n:]
-        self._arrays[_RANGES] = ranges
+        ranges[:, more : more + n] = t.ranges[:, room : room + n]
         cells = np.zeros((len(t.cells) + len(new_nominal), 3), np.int32)
         cells[: len(t.cells)] = t.cells
-        cells[: len(t.cells), kernels.START] += (3 + missing) * (n + m) - 3 * n - old_missing
+        cells[: len(t.cells), kernels.START] += new_end - old_end
         first = width - blocks
         cells[len(t.cells) :, kernels.START] = first + np.arange(len(new_nominal)) * (kernels.CELLS + _FIRST_CELLS)
         cells[len(t.cells) :, kernels.CAPACITY] = _FIRST_CELLS
@@ -492,13 +495,16 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         slots[:known] = t.slots
         slots[new_numeric] = n + np.arange(m)
         slots[new_nominal] = -1 - (len(t.cells) + np.arange(len(new_nominal)))
-        self._arrays[_SLOTS] = slots
-        self._arrays[_NUMERIC] = np.concatenate([t.numeric, new_numeric]).astype(np.int32)
-        self._arrays[_CELLS] = cells
-        self._arrays[_ORIGIN] = np.concatenate([t.origin, np.full(m, np.nan)])
-        self._arrays[_GAINS] = np.concatenate([t.gains, np.zeros(columns - known)])
-        if len(t.dropped):
-            self._arrays[_DROPPED] = _widened(t.dropped, columns - known, False)
+        self._replace(
+            moments=moments,
+            ranges=ranges,
+            slots=slots,
+            numeric=np.concatenate([t.numeric, new_numeric]).astype(np.int32),
+            cells=cells,
+            origin=np.concatenate([t.origin[:n], np.full(m, np.nan), np.zeros(more - n - m)]),
+            gains=np.concatenate([t.gains, np.zeros(columns - known)]),
+            dropped=_widened(t.dropped, columns - known, False) if len(t.dropped) else t.dropped,
+        )
         t.meta[kernels.MISSING_KEPT] = missing
 
     # ------------------------------------------------------------------------------------ attributes
@@ -544,7 +550,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         """
         rows, _ = self._columns().encode(X, grow=False, estimator=type(self).__name__)
         nodes = np.empty(len(rows), np.int64)
-        kernels.apply(self._with_known_columns(rows), nodes, *self._arrays)
+        kernels.apply(self._table(), self._with_known_columns(rows), nodes)
         return nodes
 
 
@@ -563,10 +569,6 @@ def _call(name: str, *arguments: Any) -> Any:
     return result
 
 
-_NODE_INTS, _NODE_FLOATS, _MOMENTS, _RANGES, _EXTRA, _DROPPED = range(6)
-_SLOTS, _NUMERIC, _CELLS, _ORIGIN, _GAINS, _META, _OPTIONS = range(6, 13)
-
-
 def _fit_together(arrays: Any) -> bool:
     """Whether arrays make up a tree in which no number points outside its array."""
     if not isinstance(arrays, list) or len(arrays) != len(Tree._fields):
@@ -579,21 +581,22 @@ def _fit_together(arrays: Any) -> bool:
             return False
     m, k = len(t.node_ints), t.node_floats.shape[1] - kernels.COUNTS
     d, n, rows = len(t.slots), len(t.numeric), len(t.moments)
+    room = padded(n)
     if len(t.meta) != kernels.META_SIZE or len(t.options) != kernels.OPTIONS_SIZE or k < 1:
         return False
-    missing = n if t.meta[kernels.MISSING_KEPT] else 0
+    missing = room if t.meta[kernels.MISSING_KEPT] else 0
     ends = t.cells[:, kernels.START] + kernels.CELLS + t.cells[:, kernels.CAPACITY] if t.cells.shape[1] == 3 else []
     used = int(t.meta[kernels.N_NODES])
     shapes = (
         t.node_ints.shape == (m, kernels.ROWS + k)
         and len(t.node_floats) == m
-        and t.ranges.shape == (rows, 2 * n)
+        and t.ranges.shape == (rows, 2 * room)
         and t.extra.shape[1] == 3
         and t.cells.shape == (d - n, 3)
         and (len(t.dropped) == 0 or t.dropped.shape == (m, d))
-        and t.origin.shape == (n,)
+        and t.origin.shape == (room,)
         and t.gains.shape == (d,)
-        and t.moments.shape[1] >= max([kernels.MEANS + 3 * n + missing, *ends])
+        and t.moments.shape[1] >= max([kernels.MEANS + 3 * room + missing, *ends])
         and bool((t.cells >= 0).all())
         and 1 <= used <= m
         and 0 <= t.meta[kernels.N_ROWS] <= rows
