@@ -34,6 +34,7 @@ _PLAIN = {float, int}
 # Values that a nominal column may have; later ones count as missing, so that a column of names or numbers that
 # never repeat cannot use up the memory.
 MOST_VALUES = 1 << 16
+_NONE = (None, np.empty((1, 0)))
 
 
 def _is_missing(value: Any) -> bool:
@@ -225,10 +226,9 @@ class Schema:
     __slots__ = (
         "_as_it_is",
         "_codes",
-        "_given",
+        "_last",
         "_pack",
         "_place",
-        "_row",
         "named",
         "names",
         "nominal",
@@ -248,8 +248,7 @@ class Schema:
         self._as_it_is = False  # whether an array of numbers needs no translation
         self._codes: list[tuple[int, dict[Any, int]]] = []  # nominal columns' places and values
         self._pack = struct.Struct("").pack_into  # writes a row of numbers
-        self._given: list[Any] | None = None  # values of the last single row, and what became of them
-        self._row = np.empty((1, 0))
+        self._last: tuple[list[Any] | None, Floats] = _NONE  # values of the last single row, and what became of them
 
     def __getstate__(self) -> dict[str, Any]:
         return {
@@ -266,7 +265,7 @@ class Schema:
             setattr(self, name, state[name])
         self._place = {name: j for j, name in enumerate(self.names)}
         self._pack = struct.Struct(f"{len(self.names)}d").pack_into
-        self._given, self._row = None, np.empty((1, 0))
+        self._last = _NONE
         self._codes = [(j, known.index) for j, known in enumerate(self.vocabularies) if known is not None]
         self._as_it_is = (
             not self.nominal_features
@@ -349,10 +348,11 @@ class Schema:
 
     def encode_one(self, x: Mapping[str, Any], grow: bool = True) -> tuple[Floats, Schema]:
         """Turn one dict into an array of one row."""
-        if self.named and list(x) == self.names:
-            given = list(x.values())
-            if given == self._given:  # learned right after it was predicted
-                return self._row, self
+        if self.named and [*x] == self.names:
+            given = [*x.values()]
+            last = self._last
+            if given == last[0]:  # learned right after it was predicted
+                return last[1], self
             values = given[:]
             for j, index in self._codes:
                 if type(values[j]) in (str, int, float):
@@ -367,7 +367,7 @@ class Schema:
                 if plain:
                     row = np.empty((1, len(values)))
                     self._pack(row, 0, *values)  # type: ignore[arg-type]  # arrays are buffers
-                    self._given, self._row = given, row
+                    self._last = (given, row)  # in one step: others may be predicting
                     return row, self
         columns: dict[str, NDArray[Any]] = {}
         for name, value in x.items():

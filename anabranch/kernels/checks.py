@@ -64,6 +64,22 @@ def sparse_form(data, indices, indptr, n, width):
     return form, first_bad(data[: indptr[n]])
 
 
+@kernel(inline=True)
+def scale(votes, i, known):
+    """Scale row i of votes to sum 1, in place; without votes, evenly over the first ``known`` classes."""
+    k = votes.shape[1]
+    total = 0.0
+    for c in range(k):
+        total += votes[i, c]
+    if total > 0.0:
+        if total != 1.0:
+            for c in range(k):
+                votes[i, c] /= total
+    else:
+        for c in range(k):
+            votes[i, c] = 1.0 / known if c < known else 0.0
+
+
 @kernel
 def to_probabilities(votes, y, known):
     """Scale each row of votes to sum 1, in place.
@@ -71,20 +87,10 @@ def to_probabilities(votes, y, known):
     A row without votes becomes uniform over the classes known when it was met: ``known`` at the start, and any
     class among ``y[:i]``. Where none is known it stays zero. Pass an empty ``y`` if no labels come in between.
     """
-    n, k = votes.shape
-    for i in range(n):
+    for i in range(len(votes)):
         if i > 0 and y.size > 0 and y[i - 1] >= known:
             known = y[i - 1] + 1
-        total = 0.0
-        for c in range(k):
-            total += votes[i, c]
-        if total > 0.0:
-            if total != 1.0:
-                for c in range(k):
-                    votes[i, c] /= total
-        else:
-            for c in range(k):
-                votes[i, c] = 1.0 / known if c < known else 0.0
+        scale(votes, i, known)
 
 
 @kernel

@@ -16,12 +16,14 @@ import numpy as np
 
 from anabranch.kernels import kernel
 from anabranch.kernels.bundle import matrix, vector
+from anabranch.kernels.checks import scale
 from anabranch.kernels.vector import (
     LANES,
     larger,
     load,
     log2,
     narrow,
+    outside,
     product,
     smaller,
     splat,
@@ -235,8 +237,10 @@ def _gather(slots, numeric, cells, X, i, x):
 def _majority(node_floats, node):
     """Class with the largest weight in a node; the lowest code among equals."""
     best = 0
+    largest = node_floats[node, COUNTS]
     for c in range(1, node_floats.shape[1] - COUNTS):
-        if node_floats[node, COUNTS + c] > node_floats[node, COUNTS + best]:
+        if node_floats[node, COUNTS + c] > largest:
+            largest = node_floats[node, COUNTS + c]
             best = c
     return best
 
@@ -384,11 +388,13 @@ def _bayes(node_ints, node_floats, moments, slots, numeric, cells, meta, leaf, X
                       products)
     else:
         _gaussian_scores(node_ints, node_floats, moments, leaf, x, scores)
-    best = 0
-    for c in range(1, scores.size):
-        if scores[c] > scores[best]:
+    best = -1
+    highest = -np.inf
+    for c in range(scores.size):
+        if scores[c] > highest:
+            highest = scores[c]
             best = c
-    return best if scores[best] > -np.inf else -1
+    return best
 
 
 @kernel(inline=True)
@@ -414,16 +420,17 @@ def _vote(node_floats, node, best, scores, votes, i):
             votes[i, c] = node_floats[node, COUNTS + c]
 
 
-@kernel(inline=True)
-def _vote_for_row(node_ints, node_floats, moments, extra, slots, numeric, cells, meta, options, X, i, x,
-                  scores, products, votes):
-    gaps = _gather(slots, numeric, cells, X, i, x)
-    node = _end_of_route(node_ints, node_floats, extra, X, i, gaps)
-    best = -1
-    if _uses_bayes(node_ints, node_floats, options, node):
-        best = _bayes(node_ints, node_floats, moments, slots, numeric, cells, meta, node, X, i, x, gaps, scores,
-                      products)
-    _vote(node_floats, node, best, scores, votes, i)
+@kernel(inline=False)
+def _vote_rows(start, stop, X, votes, x, scores, products, node_ints, node_floats, moments, extra, slots, numeric,
+               cells, meta, options):
+    for i in range(start, stop):
+        gaps = _gather(slots, numeric, cells, X, i, x)
+        node = _end_of_route(node_ints, node_floats, extra, X, i, gaps)
+        best = -1
+        if _uses_bayes(node_ints, node_floats, options, node):
+            best = _bayes(node_ints, node_floats, moments, slots, numeric, cells, meta, node, X, i, x, gaps, scores,
+                          products)
+        _vote(node_floats, node, best, scores, votes, i)
 
 
 @kernel
@@ -433,12 +440,17 @@ def votes(table, X, out):
     k = t.node_floats.shape[1] - COUNTS
     n = t.origin.size
     scratch = np.zeros(n + 2 * k)
-    x = scratch[:n]
-    scores = scratch[n : n + k]
-    products = scratch[n + k :]
-    for i in range(X.shape[0]):
-        _vote_for_row(t.node_ints, t.node_floats, t.moments, t.extra, t.slots, t.numeric, t.cells, t.meta, t.options,
-                      X, i, x, scores, products, out)  # fmt: skip
+    _vote_rows(0, X.shape[0], X, out, scratch[:n], scratch[n : n + k], scratch[n + k :], t.node_ints, t.node_floats,
+               t.moments, t.extra, t.slots, t.numeric, t.cells, t.meta, t.options)
+
+
+@kernel
+def best_class(table, X, n_classes):
+    """Class with most votes for a single row, once they are scaled; the first among equals."""
+    out = np.zeros((1, n_classes))
+    votes(table, X, out)
+    scale(out, 0, n_classes)
+    return out[0].argmax()
 
 
 @kernel
@@ -487,8 +499,11 @@ def _update_moments(moments, ranges, r, x, origin, w):
         store(moments, means + j, mean)
         store(moments, precisions + j, degrees / square)
         store(moments, squares + j, square)
-        store(ranges, low + j, smaller(shifted, load(ranges, low + j)))
-        store(ranges, high + j, larger(shifted, load(ranges, high + j)))
+        lowest = load(ranges, low + j)
+        highest = load(ranges, high + j)
+        if outside(shifted, lowest, highest):  # seldom
+            store(ranges, low + j, smaller(shifted, lowest))
+            store(ranges, high + j, larger(shifted, highest))
 
 
 @kernel(inline=True)
@@ -1171,21 +1186,17 @@ def learn(table, start, X, y, w, mode, out):
     Rows of weight 0 change nothing.
     """
     t = tree_at(table)
-    scratch = np.zeros(t.origin.size + 2 * (t.node_floats.shape[1] - COUNTS))
-    # A row deepens the tree by one level at most, and every level takes two nodes at least.
-    path = np.empty(2 + min(t.meta[DEPTH] + X.shape[0] - start, t.node_ints.shape[0] // 2 + 1), np.int32)
-    return _learn_rows(start, X, y, w, mode, out, scratch, path, t.node_ints, t.node_floats, t.moments, t.ranges,
-                       t.extra, t.dropped, t.slots, t.numeric, t.cells, t.origin, t.gains, t.meta, t.options)
-
-
-@kernel(inline=False)
-def _learn_rows(start, X, y, w, mode, out, scratch, path, node_ints, node_floats, moments, ranges, extra, dropped,
-                slots, numeric, cells, origin, gains, meta, options):  # fmt: skip
+    node_ints, node_floats, moments, ranges = t.node_ints, t.node_floats, t.moments, t.ranges
+    extra, dropped, slots, numeric, cells = t.extra, t.dropped, t.slots, t.numeric, t.cells
+    origin, gains, meta, options = t.origin, t.gains, t.meta, t.options
     k = node_floats.shape[1] - COUNTS
     n = origin.size
+    scratch = np.zeros(n + 2 * k)
     x = scratch[:n]
     scores = scratch[n : n + k]
-    products = scratch[n + k : n + 2 * k]
+    products = scratch[n + k :]
+    # A row deepens the tree by one level at most, and every level takes two nodes at least.
+    path = np.empty(2 + min(meta[DEPTH] + X.shape[0] - start, node_ints.shape[0] // 2 + 1), np.int32)
     kind = options[LEAF_KIND]
     meta[NEED] = NEED_NOTHING
     for i in range(start, X.shape[0]):
@@ -1249,6 +1260,6 @@ def _learn_rows(start, X, y, w, mode, out, scratch, path, node_ints, node_floats
             if meta[N_INACTIVE] > 0 and meta[N_SEEN] % int(options[MEMORY_PERIOD]) == 0:
                 _enforce(node_ints, node_floats, moments, dropped, meta, moments.shape[0], -1, -1)
         if mode == TRAIN_THEN_TEST:
-            _vote_for_row(node_ints, node_floats, moments, extra, slots, numeric, cells, meta, options, X, i, x,
-                          scores, products, out)
+            _vote_rows(i, i + 1, X, out, x, scores, products, node_ints, node_floats, moments, extra, slots, numeric,
+                       cells, meta, options)
     return X.shape[0]

@@ -22,8 +22,8 @@ from numba.extending import intrinsic, lower_builtin, models, register_model
 
 from anabranch.kernels import kernel
 
-__all__ = ["LANES", "exponent", "fraction", "larger", "load", "log2", "narrow", "padded", "product", "smaller",
-           "splat", "store", "total", "with_ones", "without_nan"]  # fmt: skip
+__all__ = ["LANES", "exponent", "fraction", "larger", "load", "log2", "narrow", "outside", "padded",
+           "product", "smaller", "splat", "store", "total", "with_ones", "without_nan"]  # fmt: skip
 
 LANES = 4
 
@@ -192,6 +192,19 @@ def _pick(comparison: str) -> Any:
         return builder.select(builder.fcmp_ordered(comparison, *args), *args)
 
     return generate
+
+
+@intrinsic
+def outside(typing: Any, four: Any, low: Any, high: Any) -> Any:
+    """Whether any of the four is smaller than ``low``'s, or larger than ``high``'s, in its lane."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        four, low, high = args
+        lanes = builder.or_(builder.fcmp_ordered("<", four, low), builder.fcmp_ordered(">", four, high))
+        bits = builder.bitcast(lanes, ir.IntType(LANES))
+        return builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
+
+    return types.boolean(_SINGLES, _SINGLES, _SINGLES), generate
 
 
 @intrinsic

@@ -250,6 +250,9 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         _call("votes", self._table(), self._with_known_columns(X), votes)
         return votes
 
+    def _best(self, row: Floats) -> int:
+        return _call("best_class", self._table(), self._with_known_columns(row), self._n_classes)  # type: ignore[no-any-return]
+
     def _test_then_train(self, X: Floats, y: Codes, w: Floats) -> Floats:
         votes = np.zeros((len(X), self._n_classes))
         self._run(X, y, w, kernels.TEST_THEN_TRAIN, votes)
@@ -281,7 +284,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
 
     def _with_known_columns(self, X: Floats) -> Floats:
         """Rows with at least as many columns as the tree knows; those it lacks are missing."""
-        missing = len(self._tree.slots) - X.shape[1]
+        missing = self._tree.slots.size - X.shape[1]
         return X if missing <= 0 else np.hstack([X, np.full((len(X), missing), np.nan)])
 
     def __restore__(self, state: dict[str, Any]) -> None:
