@@ -280,7 +280,7 @@ def test_percentages(share, text):
 
 def test_many_classes_are_summed_up():
     counts = (1.0, 5.0, 1.0, 0.0, 2.0, 1.0, 1.0, 1.0, 8.0)
-    node = Node(0, 0, "leaf", "", "", "", 20.0, counts, "i", "majority class")
+    node = Node(0, 0, 0, "leaf", "", "", "", 20.0, counts, "i", "majority class")
     assert _shares(node, "abcdefghi") == "i: 40%, b: 25%, e: 10%, a: 5%, c: 5%, 3 more: 15%"
 
 

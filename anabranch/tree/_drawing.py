@@ -10,7 +10,7 @@ from __future__ import annotations
 import colorsys
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -35,20 +35,21 @@ _MOST_ENDS = 32  # boxes without successors that a plot shows unless told otherw
 class Node:
     """A node as it is drawn: names instead of numbers.
 
-    A node may have any number of successors. Splits side by side are drawn as the successors of a node whose
-    ``feature`` and ``test`` are empty, with "option 1" and so on as their ``answer``.
+    A node may have any number of successors. Splits side by side, the options of an option tree, are the successors
+    of a node of kind "options", with "option 1" and so on as their ``answer``.
     """
 
     number: int
-    depth: int  # the root's is 0
-    kind: Literal["split", "leaf", "inactive leaf"]
+    level: int  # the root's is 0
+    depth: int  # tests above: the level, less the nodes with options
+    kind: Literal["split", "options", "leaf", "inactive leaf"]
     answer: str  # to the predecessor's test: "<= 0.4", "> 0.4", "= red", "is not red"; empty for the root
-    feature: str  # what a split looks at; empty for leaves
-    test: str  # "load <= 0.4", "colour = red", or "colour" for one branch per value; empty for leaves
+    feature: str  # what a split looks at; empty for others
+    test: str  # "load <= 0.4", "colour = red", or "colour" for one branch per value; empty for others
     weight: float  # of the rows that came by
-    counts: tuple[float, ...]  # weight of each class; for splits, of all leaves below
+    counts: tuple[float, ...]  # weight of each class; for splits, of all leaves below; for options, their mean
     prediction: str  # the class of most weight, the first among equals; empty if no class is known
-    predictor: Literal["", "majority class", "naive Bayes"]  # how a leaf predicts; empty for splits
+    predictor: Literal["", "majority class", "naive Bayes"]  # how a leaf predicts; empty for others
     children: tuple[Node, ...] = ()
     n_below: int = 0  # successors, their successors, ...
 
@@ -112,26 +113,20 @@ class TreeDrawing:
         |--- load <= 6.545: class in time, weight 420 (in time: 100%), by naive Bayes
         |--- load > 6.545: class late, weight 180 (late: 100%), by naive Bayes
         """
-        features, classes = self._names(feature_names, class_names, max_depth, decimals)
         lines = []
-        for parent, node in _walk(self._nodes(features, classes, decimals), max_depth):
-            cut = _is_cut(node, max_depth)
-            if node.depth == 0 and node.children and not cut:
+        for parent, node, words in self._described(feature_names, class_names, max_depth, decimals):
+            if parent is None and node.children and not words.more:
                 continue
-            line = "|   " * (node.depth - 1) + "|---"
+            line = "|   " * (node.level - 1) + "|---"
             if parent is not None:
                 line += f" {parent.feature}" * bool(parent.feature) + f" {node.answer}"
-            if cut or not node.children:
-                line += ":" if parent is not None else ""
-                line += f" {_more(node) if cut else _class(node)}"
-                line += f", weight {_weight(node, decimals)}"
-                shares = _shares(node, classes)
-                line += f" ({shares})" if shares else ""
-            if node.predictor:
-                line += f", by {node.predictor}"
-            if node.kind == "inactive leaf":
-                line += ", inactive"
-            lines.append(line)
+            facts = []
+            if words.more or not node.children:
+                facts = [words.more or words.title, f"weight {words.weight}" + f" ({words.shares})" * bool(words.shares)]
+                facts += [f"by {node.predictor}"] * bool(node.predictor) + ["inactive"] * words.inactive
+            elif node.kind == "options":
+                facts = [words.title]
+            lines.append(line + ":" * (parent is not None and bool(facts)) + " " * bool(facts) + ", ".join(facts))
         return "\n".join(lines)
 
     def to_graphviz(
@@ -183,23 +178,19 @@ class TreeDrawing:
           n0 -> n2 [label=" > 6.545"];
         }
         """
-        features, classes = self._names(feature_names, class_names, max_depth, decimals)
         lines = [
             "digraph tree {",
             "  graph [rankdir=TB, ranksep=0.4];",
             '  node [shape=box, style="filled,rounded", color="#666666", fontname="Helvetica", fontsize=11];',
             '  edge [color="#666666", fontname="Helvetica", fontsize=10];',
         ]
-        for parent, node in _walk(self._nodes(features, classes, decimals), max_depth):
-            cut = _is_cut(node, max_depth)
-            parts = [node.test if cut else node.feature if node.children else _class(node)]
-            if cut:
-                parts.append(_more(node))
-            parts += [_shares(node, classes), f"weight {_weight(node, decimals)}"]
-            parts.append(node.predictor + ", inactive" * (node.kind == "inactive leaf"))
+        for parent, node, words in self._described(feature_names, class_names, max_depth, decimals):
+            parts = [node.test or words.title if words.more else words.title, words.more, words.shares]
+            parts += [f"weight {words.weight}", node.predictor + ", inactive" * words.inactive]
             label = "\\n".join(_quoted(part) for part in parts if part)
-            dashed = ', style="filled,rounded,dashed"' if cut or node.kind == "inactive leaf" else ""
-            lines.append(f'  n{node.number} [label="{label}", fillcolor="{_fill(node)}"{dashed}];')
+            look = ", shape=ellipse" * (node.kind == "options")
+            look += ', style="filled,rounded,dashed"' * (bool(words.more) or words.inactive)
+            lines.append(f'  n{node.number} [label="{label}", fillcolor="{_fill(node)}"{look}];')
             if parent is not None:
                 lines.append(f'  n{parent.number} -> n{node.number} [label=" {_quoted(node.answer)}"];')
         source = "\n".join([*lines, "}"])
@@ -262,6 +253,28 @@ class TreeDrawing:
             figure.savefig(path)
         return figure
 
+    def _described(
+        self,
+        feature_names: Sequence[str] | None,
+        class_names: Sequence[str] | None,
+        max_depth: int | None,
+        decimals: int,
+    ) -> Iterator[tuple[Node | None, Node, _Words]]:
+        """All nodes to draw, each with its predecessor and what there is to say of it, each before its successors."""
+        features, classes = self._names(feature_names, class_names, max_depth, decimals)
+        for parent, node in _walk(self._nodes(features, classes, decimals), max_depth):
+            yield (
+                parent,
+                node,
+                _Words(
+                    title=_title(node),
+                    more=_more(node) if _is_cut(node, max_depth) else "",
+                    shares=_shares(node, classes),
+                    weight=_weight(node, decimals),
+                    inactive=node.kind == "inactive leaf",
+                ),
+            )
+
     def _names(
         self,
         feature_names: Sequence[str] | None,
@@ -294,7 +307,9 @@ class TreeDrawing:
         seen = t.node_floats[:n, kernels.SEEN].tolist()
         thresholds = t.node_floats[:n, kernels.THRESHOLD].tolist()
         bayes = _uses_bayes(t)
+        options = self._options_side_by_side()
         # Successors have higher numbers than their node: forwards the way down, backwards the way up.
+        levels = [0] * n
         depths = [0] * n
         answers = [""] * n
         tests = [""] * n
@@ -319,8 +334,11 @@ class TreeDrawing:
                     child: f"= {_name(vocabulary.values[value])}"
                     for child, value in sorted(codes.items(), key=lambda item: item[1])
                 }
+            for other in options.get(node, ()):
+                levels[other], depths[other] = levels[node] + 1, depths[node]
             successors[node] = list(reached)
             for child, answer in reached.items():
+                levels[child] = levels[node] + 1 + (node in options)
                 depths[child] = depths[node] + 1
                 answers[child] = answer
         counts = t.node_floats[:n, kernels.COUNTS : kernels.COUNTS + len(classes)]
@@ -329,12 +347,10 @@ class TreeDrawing:
         for node in range(n - 1, -1, -1):
             feature = ints[node][0]
             children = tuple(made.pop(child) for child in successors[node])
-            if children:
-                weights = tuple(map(sum, zip(*(child.counts for child in children), strict=True)))
-            else:
-                weights = (*counts[node].tolist(), *unmet)
+            weights = _added([child.counts for child in children]) if children else (*counts[node].tolist(), *unmet)
             made[node] = Node(
                 number=node,
+                level=levels[node],
                 depth=depths[node],
                 kind="split" if children else "inactive leaf" if feature == kernels.INACTIVE else "leaf",
                 answer=answers[node],
@@ -342,12 +358,47 @@ class TreeDrawing:
                 test=tests[node],
                 weight=seen[node],
                 counts=weights,
-                prediction=classes[weights.index(max(weights))] if weights else "",
+                prediction=_first_of_most(weights, classes),
                 predictor="" if children else "naive Bayes" if bayes[node] else "majority class",
                 children=children,
                 n_below=sum(1 + child.n_below for child in children),
             )
+            if node in options:
+                side_by_side = [
+                    replace(made.pop(split), level=levels[node] + 1, answer=f"option {place}")
+                    for place, split in enumerate([node, *options[node]], start=1)
+                ]
+                weights = _added([split.counts for split in side_by_side])
+                weights = tuple(weight / len(side_by_side) for weight in weights)
+                made[node] = replace(
+                    side_by_side[0],
+                    number=n + node,  # its first split bears the number of the node itself
+                    level=levels[node],
+                    kind="options",
+                    answer=answers[node],
+                    feature="",
+                    test="",
+                    counts=weights,
+                    prediction=_first_of_most(weights, classes),
+                    children=tuple(side_by_side),
+                    n_below=sum(1 + split.n_below for split in side_by_side),
+                )
         return made[0]
+
+    def _options_side_by_side(self) -> dict[int, list[int]]:
+        """The further splits of each node that has options; none in ordinary trees."""
+        return {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What a drawing says of a node."""
+
+    title: str
+    more: str  # what is not drawn below it
+    shares: str
+    weight: str
+    inactive: bool
 
 
 def _uses_bayes(t: Tree) -> list[bool]:
@@ -394,9 +445,33 @@ def _legible_depth(root: Node) -> int:
     level, ends, depth = [root], 1, 0
     while level and (ends <= _MOST_ENDS or depth <= 1):
         depth += 1
-        ends += sum(len(node.children) - 1 for node in level if node.children)
-        level = [child for node in level for child in node.children]
+        below = []
+        for node in level:
+            splits = node.children if node.kind == "options" else (node,)
+            children = [child for split in splits for child in split.children]
+            ends += len(children) - bool(children)
+            below += children
+        level = below
     return max(depth - 1, 1)
+
+
+def _added(counts: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
+    """Class weights of several nodes, added up."""
+    return tuple(map(sum, zip(*counts, strict=True)))
+
+
+def _first_of_most(weights: tuple[float, ...], classes: Sequence[str]) -> str:
+    """The class of most weight, the first among equals."""
+    return classes[weights.index(max(weights))] if weights else ""
+
+
+def _title(node: Node) -> str:
+    """What a node is: what it looks at, or what it predicts."""
+    if node.kind == "options":
+        return f"{len(node.children)} options"
+    if node.children:
+        return node.feature
+    return f"class {node.prediction}" if node.prediction else "no class"
 
 
 def _name(value: Any) -> str:
@@ -426,10 +501,6 @@ def _percent(share: float) -> str:
 
 def _weight(node: Node, decimals: int) -> str:
     return _number(node.weight, min(decimals, 1) if node.weight < 100 else 0, ",")
-
-
-def _class(node: Node) -> str:
-    return f"class {node.prediction}" if node.prediction else "no class"
 
 
 def _more(node: Node) -> str:
@@ -499,18 +570,18 @@ def _plot(root: Node, max_depth: int, decimals: int, ax: Axes | None) -> Figure:
 
     shown = list(_walk(root, max_depth))
     titles, notes, answers = {}, {}, {}
-    columns = 1 + max(node.depth for _, node in shown)
+    columns = 1 + max(node.level for _, node in shown)
     boxes = [0.0] * columns  # width of each column's boxes
     labels = [0.0] * columns  # and of the answers before it
     for _, node in shown:
-        titles[node.number] = title = _title(node, max_depth)
+        titles[node.number] = title = _more(node) if _is_cut(node, max_depth) else _shortened(_title(node))
         notes[node.number] = note = _note(node, max_depth, decimals)
         answer = _shortened(node.answer)
         if answer.startswith("<= "):
             answer = "≤" + answer[2:]
         answers[node.number] = answer
-        boxes[node.depth] = max(boxes[node.depth], width(title, "title"), width(note, "small"))
-        labels[node.depth] = max(labels[node.depth], width(answer, "answer"))
+        boxes[node.level] = max(boxes[node.level], width(title, "title"), width(note, "small"))
+        labels[node.level] = max(labels[node.level], width(answer, "answer"))
     place: dict[int, float] = {}  # heights
     row = 0
     for _, node in shown:
@@ -525,7 +596,7 @@ def _plot(root: Node, max_depth: int, decimals: int, ax: Axes | None) -> Figure:
     for parent, node in shown:
         if parent is not None:
             rise = abs(place[parent.number] - place[node.number])
-            curves[node.depth] = max(curves[node.depth], min(_CURVE + 0.1 * rise, 2 * _CURVE))
+            curves[node.level] = max(curves[node.level], min(_CURVE + 0.1 * rise, 2 * _CURVE))
     left = [_MARGIN]
     for depth in range(1, columns):
         left.append(left[-1] + boxes[depth - 1] + 2 * _PAD + curves[depth] + labels[depth] + 0.12)
@@ -547,10 +618,10 @@ def _plot(root: Node, max_depth: int, decimals: int, ax: Axes | None) -> Figure:
     ax.set_ylim(total_height, 0.0)
 
     for parent, node in shown:
-        x, y = left[node.depth], place[node.number]
+        x, y = left[node.level], place[node.number]
         if parent is not None:
-            start = left[parent.depth] + boxes[parent.depth] + 2 * _PAD
-            bent = start + curves[node.depth]
+            start = left[parent.level] + boxes[parent.level] + 2 * _PAD
+            bent = start + curves[node.level]
             middle = (start + bent) / 2
             above = place[parent.number]
             thickness = 0.8 + 5.2 * (node.weight / root.weight if root.weight > 0 else 0.0)
@@ -564,7 +635,7 @@ def _plot(root: Node, max_depth: int, decimals: int, ax: Axes | None) -> Figure:
                 fontsize=(_SMALL + 0.5) * scale, color="#333333", zorder=3, parse_math=False, usetex=False,
             )  # fmt: skip
         dashed = node.kind == "inactive leaf" or _is_cut(node, max_depth)
-        box_width = boxes[node.depth] + 2 * _PAD
+        box_width = boxes[node.level] + 2 * _PAD
         ax.add_patch(
             FancyBboxPatch(
                 (x, y - _BOX / 2), box_width, _BOX, boxstyle="round,pad=0,rounding_size=0.06",
@@ -581,12 +652,6 @@ def _plot(root: Node, max_depth: int, decimals: int, ax: Axes | None) -> Figure:
                 fontweight=weight, color="#111111", zorder=3, parse_math=False, usetex=False,
             )  # fmt: skip
     return figure
-
-
-def _title(node: Node, max_depth: int) -> str:
-    if _is_cut(node, max_depth):
-        return _more(node)
-    return _shortened(node.feature if node.children else _class(node))
 
 
 def _note(node: Node, max_depth: int, decimals: int) -> str:
