@@ -80,6 +80,23 @@ _VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"variant": "PA"},
         {"variant": "PA-II", "C": 0.1, "fit_intercept": False},
     ],
+    "HoeffdingOptionTreeClassifier": [
+        {"grace_period": 20, "tie_threshold": 0.5},
+        {"grace_period": 20, "tie_threshold": 0.5, "max_bytes": 6000, "memory_period": 50},
+        {
+            "grace_period": 20,
+            "tie_threshold": 0.5,
+            "max_options": 40,
+            "leaf_prediction": "mc",
+            "remove_poor_attributes": True,
+            "max_bytes": 20_000,
+            "memory_order": "divided",
+        },
+    ],
+    "AdaptiveHoeffdingOptionTreeClassifier": [
+        {"grace_period": 20, "tie_threshold": 0.5, "max_options": 10},
+        {"grace_period": 20, "tie_threshold": 0.5, "max_bytes": 12_000, "memory_order": "equal"},
+    ],
 }
 
 
@@ -94,8 +111,8 @@ def all_learners() -> list[type[StreamLearner]]:
     Examples
     --------
     >>> from anabranch.testing import all_learners
-    >>> [cls.__name__ for cls in all_learners()][:2]
-    ['HoeffdingTreeClassifier', 'MajorityClassClassifier']
+    >>> [cls.__name__ for cls in all_learners()][-2:]
+    ['MajorityClassClassifier', 'NoChangeClassifier']
     """
     found: set[type[StreamLearner]] = set()
     for info in pkgutil.walk_packages(anabranch.__path__, "anabranch."):

@@ -114,10 +114,8 @@ class ReferenceOptionTree(ReferenceTree):
             self.update(node, x, y, w)  # lines 5 and 6
             if node.since >= self.grace:  # line 7
                 node.since = 0.0
-                if not node.splits:
-                    split = self.attempt(node)  # lines 8 to 19
-                else:
-                    split = self.attempt_option(node)  # lines 20 to 31
+                # Lines 8 to 19, or 20 to 31.
+                split = self.attempt_option(node) if node.splits else self.attempt(node)
                 if split is not None:
                     self.add_option(node, split)
 
@@ -147,9 +145,7 @@ class ReferenceOptionTree(ReferenceTree):
         if sum(n > 0 for n in node.counts.values()) < 2:
             return None
         before = self.impurity(node.counts)
-        existing = max(
-            self.merit(before, [child.counts for child in split.children.values()]) for split in node.splits
-        )
+        existing = max(self.merit(before, [child.counts for child in split.children.values()]) for split in node.splits)
         used = {split.attribute for split in node.splits}
         best = (-math.inf, None, None, None, None)
         for a in range(self.d):

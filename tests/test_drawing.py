@@ -13,7 +13,7 @@ from matplotlib.patches import FancyBboxPatch
 from sklearn.exceptions import NotFittedError
 
 from anabranch.kernels import hoeffding as kernels
-from anabranch.tree import HoeffdingTreeClassifier
+from anabranch.tree import HoeffdingOptionTreeClassifier, HoeffdingTreeClassifier
 from anabranch.tree._drawing import Node, _number, _percent, _shares, _uses_bayes
 
 DRAWINGS = ["export_text", "to_graphviz", "plot_tree"]
@@ -374,3 +374,63 @@ def test_deep_trees_need_no_recursion():
 def test_drawing_loads_matplotlib_only_to_plot():
     source = Path(sys.modules["anabranch.tree._drawing"].__file__).read_text(encoding="utf-8")
     assert not re.search(r"^(from|import) matplotlib", source, re.MULTILINE)
+
+
+# ---------------------------------------------------------------------------------------------- options
+
+
+def with_options(**parameters):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(6000, 4))
+    y = (2 * X[:, 0] + X[:, 1] * X[:, 2]).round().clip(-1, 1).astype(int)
+    return HoeffdingOptionTreeClassifier(grace_period=50, tie_threshold=0.3, **parameters).fit(X, y)
+
+
+def test_options_are_told():
+    tree = with_options()
+    assert tree.n_option_nodes_ > 0
+    text = tree.export_text()
+    assert len(re.findall(r"--- option 1$", text, re.MULTILINE)) == tree.n_option_nodes_
+    # A line for everything that is drawn but the root.
+    n_splits = sum(1 + len(others) for others in tree._options_side_by_side().values())
+    root_has_options = 0 in tree._options_side_by_side()
+    assert len(text.splitlines()) == tree.n_nodes_ + tree.n_option_nodes_ - 1
+    assert len(re.findall(r"--- option \d+$", text, re.MULTILINE)) == n_splits
+    assert len(re.findall(r": \d+ options$", text, re.MULTILINE)) == tree.n_option_nodes_ - root_has_options
+    assert text.count(", by ") == tree.n_leaves_
+
+
+def test_options_are_drawn():
+    tree = with_options()
+    nodes, edges = dot_parts(tree.to_graphviz())
+    assert len(nodes) == tree.n_nodes_ + tree.n_option_nodes_ == len(edges) + 1
+    assert sum("shape=ellipse" in rest for rest in nodes.values()) == tree.n_option_nodes_
+    assert sum('label=" option 2"' in rest for _, _, rest in edges) == tree.n_option_nodes_
+    figure = tree.plot_tree(max_depth=tree.depth_)
+    assert len(boxes(figure)) == len(nodes)
+    assert texts(figure).count("2 options") == sum(len(o) == 1 for o in tree._options_side_by_side().values())
+    assert 3 <= len(boxes(tree.plot_tree())) <= len(nodes)
+
+
+def test_a_cut_does_not_count_options_as_depth():
+    tree = with_options()
+    assert tree.export_text(max_depth=tree.depth_) == tree.export_text()
+    for depth in range(tree.depth_):
+        nodes, edges = dot_parts(tree.to_graphviz(max_depth=depth))
+        text = tree.export_text(max_depth=depth)
+        hidden = sum(int(n.replace(",", "")) for n in re.findall(r"\.\.\. ([\d,]+) more nodes?", text))
+        assert len(nodes) + hidden == tree.n_nodes_ + tree.n_option_nodes_
+        assert len(edges) == len(nodes) - 1
+
+
+def test_weights_below_options_are_averaged():
+    tree = with_options()
+    root = tree._nodes(["a", "b", "c", "d"], list("ABC"), 3)
+    for node in _all_nodes(root):
+        if node.kind == "options":
+            counts = [child.counts for child in node.children]
+            np.testing.assert_allclose(node.counts, np.mean(counts, axis=0))
+            assert node.answer == "" or not node.answer.startswith("option")
+            assert [child.answer for child in node.children] == [f"option {i + 1}" for i in range(len(counts))]
+    numbers = [node.number for node in _all_nodes(root)]
+    assert len(set(numbers)) == len(numbers) == tree.n_nodes_ + tree.n_option_nodes_

@@ -27,6 +27,8 @@ class Bundle:
     ----------
     arrays : sequence of ndarray, optional
         C-contiguous, of one or two dimensions.
+    functions : sequence of int, optional
+        Addresses of kernels (see :mod:`anabranch.kernels.pointer`), which come after the arrays.
 
     Notes
     -----
@@ -35,12 +37,11 @@ class Bundle:
 
     __slots__ = ("arrays", "table")
 
-    def __init__(self, arrays: Sequence[NDArray[Any]] | None = None) -> None:
+    def __init__(self, arrays: Sequence[NDArray[Any]] | None = None, functions: Sequence[int] = ()) -> None:
         self.arrays = arrays
         # Address, length, width.
-        self.table = np.array(
-            [(a.ctypes.data, *a.shape) if a.ndim == 2 else (a.ctypes.data, *a.shape, 1) for a in arrays or ()], np.int64
-        ).reshape(-1, 3)
+        places = [(a.ctypes.data, *a.shape) if a.ndim == 2 else (a.ctypes.data, *a.shape, 1) for a in arrays or ()]
+        self.table = np.array([*places, *((function, 0, 0) for function in functions)], np.int64).reshape(-1, 3)
         if not all(a.flags.carray for a in arrays or ()):
             raise ValueError("A bundle takes contiguous, writable arrays only.")
 

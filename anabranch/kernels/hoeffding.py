@@ -65,14 +65,17 @@ MOST_CELLS = 256
 
 # meta: counters and flags that are part of the state.
 (N_NODES, N_ROWS, FREE_ROW, N_EXTRA, N_INACTIVE, N_CLASSES, N_SEEN, MISSING_KEPT, ROWS_FIXED, NODES_FIXED,
- CLASSES_FIXED, COLUMNS_FIXED, NEED, DEPTH, META_SIZE) = range(15)  # fmt: skip
-# What learn() lacks when it stops early; NEED_CELLS + k: room for more values of nominal attribute k.
+ CLASSES_FIXED, COLUMNS_FIXED, NEED, NEEDED_NODES, HAS_VOTED, DEPTH,
+ N_OPTIONS, META_SIZE) = range(18)  # fmt: skip
+# HAS_VOTED: the first row that learn() gets has voted already, before there was room for it.
+# What learn() lacks when it stops early; NEED_CELLS + k: room for more values of nominal attribute k. How many nodes
+# stands in meta[NEEDED_NODES].
 (NEED_NOTHING, NEED_NODES, NEED_ROWS, NEED_CLASSES, NEED_COLUMNS, NEED_MISSING, NEED_EXTRA,
  NEED_CELLS) = range(8)
 
-# options: the learner's parameters as numbers.
+# options: the learner's parameters as numbers; the last three are those of option trees.
 (DELTA, TAU, GRACE, MIN_BRANCH, NB_THRESHOLD, MEMORY_PERIOD, POINTS, GINI, LEAF_KIND, BINARY, PRE_PRUNE, DROP_POOR,
- OPTIONS_SIZE) = range(13)  # fmt: skip
+ MAX_OPTIONS, SECONDARY_DELTA, MEMORY_ORDER, OPTIONS_SIZE) = range(16)  # fmt: skip
 MAJORITY, BAYES, ADAPTIVE = 0, 1, 2  # LEAF_KIND
 
 # What learn() does beside learning: nothing, votes just before each row is learned, or just after.
@@ -102,6 +105,13 @@ class Tree(NamedTuple):
     gains: np.ndarray  # float64 (d,): weight times merit of the splits made on each column
     meta: np.ndarray  # int64 (META_SIZE,)
     options: np.ndarray  # float64 (OPTIONS_SIZE,)
+    links: np.ndarray  # int32 (m, 2), or (0, 2) where nodes hold one split each: see the option tree's kernel
+    errors: np.ndarray  # float64 (m,), or (0,) where leaves do not weigh their votes: share of late mistakes of a leaf
+
+
+def functions():
+    """Addresses of the functions that these kernels call through a table: none."""
+    return ()
 
 
 @kernel
@@ -121,6 +131,8 @@ def tree_at(table):
         gains=vector(table, 10, np.float64),
         meta=vector(table, 11, np.int64),
         options=vector(table, 12, np.float64),
+        links=matrix(table, 13, np.int32),
+        errors=vector(table, 14, np.float64),
     )
 
 
@@ -863,9 +875,12 @@ def _best_partition(node_ints, moments, cells, options, leaf, k, before, branche
 
 
 @kernel
-def _split(node_ints, node_floats, moments, ranges, dropped, slots, numeric, cells, origin, gains, meta, leaf,
+def _split(node_ints, node_floats, moments, ranges, dropped, slots, numeric, cells, origin, gains, meta, leaf, node,
            a, cut, merit):
-    """Turn a leaf into an inner node that tests column ``a``; False if there are not enough nodes left."""
+    """Split ``node`` by column ``a``, as the statistics of ``leaf`` have it; False if there are not enough nodes left.
+
+    The two are the same but for an option tree's further options. The leaf's statistics stay where they are.
+    """
     k = node_floats.shape[1] - COUNTS
     slot = slots[a]
     multiway = slot < 0 and cut < 0.0
@@ -888,11 +903,10 @@ def _split(node_ints, node_floats, moments, ranges, dropped, slots, numeric, cel
         _add_up(table, totals)
         _one_against_rest(table, totals, int(cut), branches)
     gains[a] += node_floats[leaf, SEEN] * merit
-    _release(node_ints, moments, meta, leaf)
-    node_ints[leaf, FEATURE] = a
-    node_ints[leaf, BRANCHES] = n if multiway else (NUMERIC if slot >= 0 else EQUALS)
-    node_ints[leaf, CHILD] = first
-    node_floats[leaf, THRESHOLD] = cut  # -1 for one branch per value: no late branches yet
+    node_ints[node, FEATURE] = a
+    node_ints[node, BRANCHES] = n if multiway else (NUMERIC if slot >= 0 else EQUALS)
+    node_ints[node, CHILD] = first
+    node_floats[node, THRESHOLD] = cut  # -1 for one branch per value: no late branches yet
     for b in range(n):
         _new_leaf(node_ints, node_floats, dropped, meta)
         total = 0.0
@@ -987,7 +1001,7 @@ def _try_to_split(node_ints, node_floats, moments, ranges, dropped, slots, numer
         best_a >= 0
         and decided
         and _split(node_ints, node_floats, moments, ranges, dropped, slots, numeric, cells, origin, gains,
-                   meta, leaf, best_a, best_cut, best)
+                   meta, leaf, leaf, best_a, best_cut, best)
     )
 
 
@@ -1072,8 +1086,13 @@ def _enforce(node_ints, node_floats, moments, dropped, meta, room, asking, c):
 def shrink(table, room):
     """Make do with the first ``room`` statistics rows: deactivate leaves, then move rows down into the gaps."""
     t = tree_at(table)
-    node_ints, moments, ranges, meta = t.node_ints, t.moments, t.ranges, t.meta
-    _enforce(node_ints, t.node_floats, moments, t.dropped, meta, room, -1, -1)
+    _enforce(t.node_ints, t.node_floats, t.moments, t.dropped, t.meta, room, -1, -1)
+    _close_gaps(t.node_ints, t.moments, t.ranges, t.meta, room)
+
+
+@kernel
+def _close_gaps(node_ints, moments, ranges, meta, room):
+    """Move statistics rows down so that all lie among the first ``room``; no more than that are in use."""
     taken = np.zeros(moments.shape[0], np.bool_)
     for node in range(meta[N_NODES]):
         for c in range(node_ints.shape[1] - ROWS):
@@ -1103,32 +1122,45 @@ def shrink(table, room):
 
 
 @kernel(inline=True)
-def _needed(node_ints, node_floats, moments, extra, slots, numeric, cells, meta, options, X, i, y, gaps, node, w):
-    """What row i could need that is not there; NEED_NOTHING if it can be learned."""
+def _needed_by_row(slots, numeric, cells, meta, X, i, gaps):
+    """What row i's values need that is not there, wherever it goes."""
     if slots.size < X.shape[1] and meta[COLUMNS_FIXED] == 0:
         for a in range(slots.size, X.shape[1]):
             if X[i, a] == X[i, a]:
                 return NEED_COLUMNS
     if gaps and meta[MISSING_KEPT] == 0 and numeric.size:
         return NEED_MISSING
-    widest = 2
     for a in range(slots.size if cells.shape[0] else 0):
         slot = slots[a]
-        if slot < 0:
-            if X[i, a] >= cells[-1 - slot, CAPACITY] and cells[-1 - slot, CELLS_FIXED] == 0:
-                return NEED_CELLS + (-1 - slot)
-            if options[BINARY] == 0.0:
-                widest = max(widest, cells[-1 - slot, CAPACITY])
+        if slot < 0 and X[i, a] >= cells[-1 - slot, CAPACITY] and cells[-1 - slot, CELLS_FIXED] == 0:
+            return NEED_CELLS + (-1 - slot)
+    return NEED_NOTHING
+
+
+@kernel(inline=True)
+def _widest(cells, options):
+    """Most branches that a split may have."""
+    widest = 2
+    if options[BINARY] == 0.0:
+        for k in range(cells.shape[0]):
+            widest = max(widest, cells[k, CAPACITY])
+    return widest
+
+
+@kernel(inline=True)
+def _needed(node_ints, node_floats, moments, extra, slots, numeric, cells, meta, options, X, i, y, gaps, node, w):
+    """What row i could need that is not there; NEED_NOTHING if it can be learned."""
+    need = _needed_by_row(slots, numeric, cells, meta, X, i, gaps)
+    if need != NEED_NOTHING:
+        return need
     if node_ints[node, FEATURE] >= 0 and extra.shape[0] == meta[N_EXTRA] and meta[NODES_FIXED] == 0:
         return NEED_EXTRA
     # Always keep the nodes of one split in hand wherever one might happen.
-    grown = node_floats[node, SINCE] + w >= options[GRACE]
-    if (
-        (grown or node_ints[node, FEATURE] >= 0)
-        and meta[N_NODES] + widest > node_ints.shape[0]
-        and meta[NODES_FIXED] == 0
-    ):
-        return NEED_NODES
+    if node_ints[node, FEATURE] >= 0 or node_floats[node, SINCE] + w >= options[GRACE]:
+        widest = _widest(cells, options)
+        if meta[N_NODES] + widest > node_ints.shape[0] and meta[NODES_FIXED] == 0:
+            meta[NEEDED_NODES] = widest
+            return NEED_NODES
     if (
         meta[ROWS_FIXED] == 0
         and _pool_is_empty(moments, meta)
@@ -1167,12 +1199,19 @@ def _learn_at(node_ints, node_floats, moments, ranges, dropped, slots, numeric, 
             if node_ints[leaf, FEATURE] == INACTIVE:
                 return
         r = _new_row(node_ints, moments, meta, leaf, y)
+    _update_row(node_floats, moments, ranges, slots, numeric, cells, origin, meta, options[LEAF_KIND] != MAJORITY, r,
+                leaf, X, i, y, w, x)
+
+
+@kernel(inline=True)
+def _update_row(node_floats, moments, ranges, slots, numeric, cells, origin, meta, predicts, r, leaf, X, i, y, w, x):
+    """Add row i to statistics row ``r`` of a leaf; ``predicts``: naive Bayes may ask for it."""
     if meta[MISSING_KEPT]:
         _update_moments_with_gaps(moments, ranges, origin, r, x, w)
     else:
         _update_moments(moments, ranges, r, x, origin, w)
         weight = moments[r, WEIGHT]
-        if weight > 1.0 and options[LEAF_KIND] != MAJORITY:
+        if weight > 1.0 and predicts:
             moments[r, BIAS] = _log_constants(moments, r, numeric.size, x.size, node_floats[leaf, COUNTS + y])
     if cells.shape[0]:
         _update_cells(moments, slots, cells, r, X, i, w)
@@ -1196,7 +1235,7 @@ def learn(table, start, X, y, w, mode, out):
     scores = scratch[n : n + k]
     products = scratch[n + k :]
     # A row deepens the tree by one level at most, and every level takes two nodes at least.
-    path = np.empty(2 + min(meta[DEPTH] + X.shape[0] - start, node_ints.shape[0] // 2 + 1), np.int32)
+    path = np.empty(2 + min(meta[DEPTH] + X.shape[0] - start, node_ints.shape[0] // 2 + 1), np.int64)
     kind = options[LEAF_KIND]
     meta[NEED] = NEED_NOTHING
     for i in range(start, X.shape[0]):
@@ -1205,26 +1244,26 @@ def learn(table, start, X, y, w, mode, out):
         gaps = _gather(slots, numeric, cells, X, i, x)
         depth = _route(node_ints, node_floats, extra, X, i, gaps, path)
         node = path[depth - 1]
-        learns = weight > 0.0
-        if learns and c >= k:
-            if meta[CLASSES_FIXED] == 0:
-                meta[NEED] = NEED_CLASSES
-                return i
-            learns = False  # no room for another class: the row is passed over
-        if learns:
-            need = _needed(node_ints, node_floats, moments, extra, slots, numeric, cells, meta, options, X, i, c, gaps,
-                           node, weight)
-            if need != NEED_NOTHING:
-                meta[NEED] = need
-                return i
+        learns = weight > 0.0 and (c < k or meta[CLASSES_FIXED] == 0)  # else passed over: no room for its class
+        # A row that had to wait for room has voted already: to make room may have cost its leaf the statistics.
+        votes_now = mode == TEST_THEN_TRAIN and not (i == start and meta[HAS_VOTED])
         bayes = -1
         uses_bayes = _uses_bayes(node_ints, node_floats, options, node)
         adapts = kind == ADAPTIVE and learns and node_ints[node, FEATURE] == ACTIVE
-        if adapts or (mode == TEST_THEN_TRAIN and uses_bayes):
+        if adapts or (votes_now and uses_bayes):
             bayes = _bayes(node_ints, node_floats, moments, slots, numeric, cells, meta, node, X, i, x, gaps, scores,
                            products)
-        if mode == TEST_THEN_TRAIN:
+        if votes_now:
             _vote(node_floats, node, bayes if uses_bayes else -1, scores, out, i)
+        if learns:
+            need = NEED_CLASSES
+            if c < k:
+                need = _needed(node_ints, node_floats, moments, extra, slots, numeric, cells, meta, options, X, i, c,
+                               gaps, node, weight)
+            if need != NEED_NOTHING:
+                meta[NEED] = need
+                return i
+        meta[HAS_VOTED] = 0
         if learns:
             meta[N_SEEN] += 1
             meta[N_CLASSES] = max(meta[N_CLASSES], c + 1)
@@ -1254,6 +1293,7 @@ def learn(table, start, X, y, w, mode, out):
                 node_floats[node, SINCE] = 0.0
                 if _try_to_split(node_ints, node_floats, moments, ranges, dropped, slots, numeric, cells, origin,
                                  gains, meta, options, node):
+                    _release(node_ints, moments, meta, node)
                     meta[DEPTH] = max(meta[DEPTH], depth)
                     if meta[N_INACTIVE] > 0:
                         _enforce(node_ints, node_floats, moments, dropped, meta, moments.shape[0], -1, -1)

@@ -122,7 +122,8 @@ class TreeDrawing:
                 line += f" {parent.feature}" * bool(parent.feature) + f" {node.answer}"
             facts = []
             if words.more or not node.children:
-                facts = [words.more or words.title, f"weight {words.weight}" + f" ({words.shares})" * bool(words.shares)]
+                facts = [words.more or words.title, f"weight {words.weight}"]
+                facts[1] += f" ({words.shares})" * bool(words.shares)
                 facts += [f"by {node.predictor}"] * bool(node.predictor) + ["inactive"] * words.inactive
             elif node.kind == "options":
                 facts = [words.title]

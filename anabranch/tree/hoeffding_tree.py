@@ -171,6 +171,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
 
     # ------------------------------------------------------------------------------------ hooks
 
+    _kernels: ClassVar[Any] = kernels  # learn, votes, best_class, shrink, functions
     _tree: Tree
     _bundle: Bundle | None = None
 
@@ -211,12 +212,12 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
             self._give_way()
         elif meta[kernels.N_INACTIVE]:  # room for leaves to learn again
             t = self._tree
-            rows = self.n_leaves_ * (t.node_floats.shape[1] - kernels.COUNTS)
+            rows = self._n_learners() * (t.node_floats.shape[1] - kernels.COUNTS)
             if not self._fits(rows=rows):
                 rows = self._rows_that_fit()
             rows = max(rows, len(t.moments))
             self._resize_rows(rows)
-            kernels.shrink(self._table(), rows)
+            self._kernels.shrink(self._table(), rows)
 
     def _begin(self) -> None:
         options = self._options()
@@ -224,6 +225,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         meta = np.zeros(kernels.META_SIZE, np.int64)
         meta[kernels.N_NODES] = 1
         meta[kernels.FREE_ROW] = -1
+        meta[kernels.N_OPTIONS] = 1
         ints = np.full((1, kernels.ROWS + 1), -1, np.int32)
         ints[0, kernels.FEATURE] = kernels.ACTIVE
         self._tree = Tree(
@@ -240,6 +242,8 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
             gains=np.zeros(0),
             meta=meta,
             options=options,
+            links=np.zeros((0, 2), np.int32),
+            errors=np.zeros(0),
         )
 
     def _learn(self, X: Floats, y: Codes, w: Floats) -> None:
@@ -247,11 +251,11 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
 
     def _votes(self, X: Floats) -> Floats:
         votes = np.zeros((len(X), self._n_classes))
-        _call("votes", self._table(), self._with_known_columns(X), votes)
+        call(self._kernels.votes, self._table(), self._with_known_columns(X), votes)
         return votes
 
     def _best(self, row: Floats) -> int:
-        return _call("best_class", self._table(), self._with_known_columns(row), self._n_classes)  # type: ignore[no-any-return]
+        return call(self._kernels.best_class, self._table(), self._with_known_columns(row), self._n_classes)  # type: ignore[no-any-return]
 
     def _test_then_train(self, X: Floats, y: Codes, w: Floats) -> Floats:
         votes = np.zeros((len(X), self._n_classes))
@@ -269,14 +273,15 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
             self._take_in_classes(self._n_announced)
             self._tree.meta[kernels.N_CLASSES] = self._n_announced
         row = 0
-        while (row := _call("learn", self._table(), row, X, y, w, mode, votes)) < len(X):
+        while (row := call(self._kernels.learn, self._table(), row, X, y, w, mode, votes)) < len(X):
             self._make_room(int(self._tree.meta[kernels.NEED]), X[row], int(y[row]))
+            self._tree.meta[kernels.HAS_VOTED] = 1
 
     def _table(self) -> NDArray[np.int64]:
         """The table through which kernels find the arrays."""
         bundle = self._bundle
         if bundle is None or bundle.arrays is not self._tree:
-            bundle = self._bundle = Bundle(self._tree)
+            bundle = self._bundle = Bundle(self._tree, self._kernels.functions())
         return bundle.table
 
     def _replace(self, **arrays: NDArray[Any]) -> None:
@@ -319,8 +324,8 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         columns = len(t.slots) if columns is None else columns
         n_cells = len(t.cells)
         n_numeric = columns - n_cells
-        poor = columns if len(t.dropped) else 0
-        per_node = 4 * (kernels.ROWS + classes) + 8 * (kernels.COUNTS + classes) + poor
+        per_node = 4 * (kernels.ROWS + classes) + 8 * (kernels.COUNTS + classes)
+        per_node += columns * bool(len(t.dropped)) + t.links[:1].nbytes + t.errors[:1].nbytes
         per_row = 8 * width + 8 * padded(n_numeric)
         fixed = t.meta.nbytes + t.options.nbytes + 12 * columns + 4 * n_numeric + 8 * padded(n_numeric) + 12 * n_cells
         return nodes * per_node + rows * per_row + 12 * late + fixed
@@ -341,7 +346,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
             return False
         t = self._tree
         if room < len(t.moments):
-            kernels.shrink(self._table(), room)
+            self._kernels.shrink(self._table(), room)
             self._resize_rows(room)
         t.meta[kernels.ROWS_FIXED] = 1
         return True
@@ -349,11 +354,11 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
     def _make_room(self, need: int, x: Floats, y: int) -> None:
         t = self._tree
         if need == kernels.NEED_NODES:
-            widest = max(2, int(t.cells[:, kernels.CAPACITY].max(initial=2)))
             now = len(t.node_ints)
-            nodes = max(now + max(now // 16, _SMALLEST_STEP), int(t.meta[kernels.N_NODES]) + widest)
+            needed = int(t.meta[kernels.N_NODES] + t.meta[kernels.NEEDED_NODES])
+            nodes = max(now + max(now // 16, _SMALLEST_STEP), needed)
             if not self._fits(nodes=nodes):
-                nodes = int(t.meta[kernels.N_NODES]) + widest
+                nodes = needed
             if self._give_way(nodes=nodes):
                 self._resize_nodes(nodes)
             else:
@@ -392,6 +397,8 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
             node_ints=_lengthened(t.node_ints, nodes, -1),
             node_floats=_lengthened(t.node_floats, nodes, 0),
             dropped=_lengthened(t.dropped, nodes, False) if len(t.dropped) else t.dropped,
+            links=_lengthened(t.links, nodes, -1) if len(t.links) else t.links,
+            errors=_lengthened(t.errors, nodes, 1.0) if len(t.errors) else t.errors,
         )
 
     def _take_in_classes(self, classes: int) -> None:
@@ -527,6 +534,10 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         t = self._fitted()
         return int((t.node_ints[: self.n_nodes_, kernels.FEATURE] < 0).sum())
 
+    def _n_learners(self) -> int:
+        """Number of nodes that learn, or would if they had the memory."""
+        return self.n_leaves_
+
     @property
     def n_inactive_leaves_(self) -> int:
         """Number of leaves that gave up their statistics to save memory."""
@@ -558,17 +569,16 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
 
 
 _NO_VOTES = np.zeros((0, 0))
-_direct: dict[str, Callable[..., Any]] = {}
+_direct: dict[Any, Callable[..., Any]] = {}
 
 
-def _call(name: str, *arguments: Any) -> Any:
+def call(kernel: Any, *arguments: Any) -> Any:
     """Call a kernel whose arguments have the same types every time."""
-    function = _direct.get(name)
+    function = _direct.get(kernel)
     if function is not None:
         return function(*arguments)
-    function = getattr(kernels, name)
-    result = function(*arguments)
-    _direct[name] = direct(function, arguments)
+    result = kernel(*arguments)
+    _direct[kernel] = direct(kernel, arguments)
     return result
 
 
@@ -577,8 +587,8 @@ def _fit_together(arrays: Any) -> bool:
     if not isinstance(arrays, list) or len(arrays) != len(Tree._fields):
         return False
     t = Tree(*arrays)
-    kinds = ["i4", "f8", "f8", "f4", "i4", "b1", "i4", "i4", "i4", "f8", "f8", "i8", "f8"]
-    dims = [2, 2, 2, 2, 2, 2, 1, 1, 2, 1, 1, 1, 1]
+    kinds = ["i4", "f8", "f8", "f4", "i4", "b1", "i4", "i4", "i4", "f8", "f8", "i8", "f8", "i4", "f8"]
+    dims = [2, 2, 2, 2, 2, 2, 1, 1, 2, 1, 1, 1, 1, 2, 1]
     for array, kind, dim in zip(t, kinds, dims, strict=True):
         if not isinstance(array, np.ndarray) or array.dtype != np.dtype(kind) or array.ndim != dim:
             return False
@@ -597,6 +607,8 @@ def _fit_together(arrays: Any) -> bool:
         and t.extra.shape[1] == 3
         and t.cells.shape == (d - n, 3)
         and (len(t.dropped) == 0 or t.dropped.shape == (m, d))
+        and t.links.shape in ((0, 2), (m, 2))
+        and len(t.errors) in (0, m)
         and t.origin.shape == (room,)
         and t.gains.shape == (d,)
         and t.moments.shape[1] >= max([kernels.MEANS + 3 * room + missing, *ends])
