@@ -18,6 +18,8 @@ _PARTS = (
     "evaluation",
     "kernels",
     "metrics",
+    "naive_bayes",
+    "neighbors",
     "schema",
     "stream",
     "testing",

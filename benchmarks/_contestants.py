@@ -124,6 +124,40 @@ class OneByOne(Contestant):
         return int(own) if own is not None else deep_size(self.learner)
 
 
+class InFrames(Contestant):
+    """A classifier of River's that takes pandas' frames, made beforehand: predict a frame, then learn it."""
+
+    def __init__(self, name: str, make: Callable[[], Any], rows: Rows, **options: Any) -> None:
+        import pandas as pd
+
+        super().__init__(name, len(rows), **options)
+        self.make = make
+        names = [f"x{j}" for j in range(rows.X.shape[1])]
+        self.frames = [
+            (pd.DataFrame(rows.X[i : i + CHUNK], columns=names), pd.Series(rows.y[i : i + CHUNK]))
+            for i in range(0, len(rows), CHUNK)
+        ]
+
+    def prepare(self) -> None:
+        """Make a fresh learner that has seen the first row: it cannot predict a frame before any."""
+        self.learner = self.make()
+        X, y = self.frames[0]
+        self.learner.learn_many(X[:1], y[:1])
+
+    def run(self) -> float:
+        """Return the accuracy in percent."""
+        hits = 0
+        for X, y in self.frames:
+            probabilities = self.learner.predict_proba_many(X)
+            hits += np.count_nonzero(probabilities.columns[probabilities.to_numpy().argmax(axis=1)] == y.to_numpy())
+            self.learner.learn_many(X, y)
+        return 100.0 * hits / self.rows
+
+    def nbytes(self) -> int | None:
+        """Return the bytes of all objects of the learner."""
+        return deep_size(self.learner)
+
+
 # Code and names, which a model shares with others or with the rows.
 _SHARED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.CodeType, str)
 
