@@ -15,6 +15,7 @@ _PARTS = (
     "checkpoint",
     "datasets",
     "dummy",
+    "ensemble",
     "evaluation",
     "kernels",
     "metrics",

@@ -303,7 +303,8 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
       give away;
     - ``_begin()``, if it has state to set up;
     - ``_test_then_train(X, y, w)`` and ``_train_then_test(X, y, w)``, where a fused loop beats the row-by-row
-      ones here: each row's votes just before, and just after, it was learned.
+      ones here: each row's votes just before, and just after, it was learned; ``_test_train_test(X, y, w)``
+      gives both, for boosting.
 
     There, the arrays handed in are neither to be changed nor to be kept (they may be the caller's own, or used again);
     X may gain columns from one call to the next, and y new codes; ``self._schema.nominal`` says which
@@ -343,6 +344,16 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
             row = self._votes(X[i : i + 1])
             votes[i, : row.shape[1]] = row[0]
         return votes
+
+    def _test_train_test(self, X: Floats, y: Codes, w: Floats) -> tuple[Floats, Floats]:
+        before, after = np.zeros((2, len(y), self._n_classes))
+        for i in range(len(y)):
+            row = X[i : i + 1]
+            votes = self._votes(row)
+            before[i, : votes.shape[1]] = votes[0]
+            votes = self._train_then_test(row, y[i : i + 1], w[i : i + 1])
+            after[i, : votes.shape[1]] = votes[0]
+        return before, after
 
     # ------------------------------------------------------------------------------------ learning
 

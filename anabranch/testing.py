@@ -50,6 +50,9 @@ Row = dict[str, Any]
 # Packages of the library that hold no learner, so that the walk need not import them.
 _WITHOUT_LEARNERS = {"cli", "__main__", "datasets", "evaluation", "kernels", "metrics", "papers", "stream", "testing"}
 
+# Splits early, so that a few hundred rows grow a tree.
+_EAGER = "HoeffdingTree(grace_period=20, tie_threshold=0.5)"
+
 # Settings beyond the defaults under which a class is checked too.
 _VARIANTS: dict[str, list[dict[str, Any]]] = {
     "GaussianNB": [{"var_smoothing": 0}, {"var_smoothing": 0.1}],
@@ -103,7 +106,21 @@ _VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"grace_period": 20, "tie_threshold": 0.5, "max_options": 10},
         {"grace_period": 20, "tie_threshold": 0.5, "max_bytes": 12_000, "memory_order": "equal"},
     ],
+    "OzaBaggingClassifier": [
+        {"estimator": _EAGER, "voting": "hard", "n_jobs": 2},
+        {"estimator": _EAGER, "max_bytes": 18_000},
+    ],
+    "OzaBoostingClassifier": [
+        {"estimator": _EAGER, "max_bytes": 18_000},
+        {"estimator": _EAGER, "voting": "hard", "poisson": False},
+    ],
+    "ArcX4Classifier": [{"estimator": _EAGER, "voting": "hard", "max_bytes": 18_000}],
+    "MadaBoostClassifier": [{"estimator": _EAGER, "filtering": True}],
+    "SmoothBoostingClassifier": [{"estimator": _EAGER, "form": "capped", "max_bytes": 18_000}],
 }
+
+# Checks of an ensemble need a seed, and not many members.
+_QUICK = {"random_state": 0, "n_estimators": 3}
 
 
 def all_learners() -> list[type[StreamLearner]]:
@@ -135,7 +152,17 @@ def all_learners() -> list[type[StreamLearner]]:
 
 def variants() -> list[StreamLearner]:
     """Every learner of the library under its defaults, and under settings that bring out what else it can do."""
-    return [cls(**settings) for cls in all_learners() for settings in [{}, *_VARIANTS.get(cls.__name__, [])]]
+    from anabranch import _expression
+
+    found: list[StreamLearner] = []
+    for cls in all_learners():
+        quick = {name: value for name, value in _QUICK.items() if name in inspect.signature(cls).parameters}
+        for settings in [{}, *_VARIANTS.get(cls.__name__, [])]:
+            settings = {**quick, **settings}
+            if isinstance(settings.get("estimator"), str):
+                settings["estimator"] = _expression.learner(settings["estimator"])
+            found.append(cls(**settings))
+    return found
 
 
 # ---------------------------------------------------------------------------------------------- rows
@@ -210,7 +237,7 @@ def _for(learner: Any, X: Any, labels: NDArray[Any]) -> tuple[Any, NDArray[Any]]
 
 def _streams(learner: Any) -> Iterator[tuple[str, Any, NDArray[Any], NDArray[Any] | None]]:
     """Streams as (name, rows, labels or targets, weights)."""
-    n = 700
+    n = 360 if "n_estimators" in learner.get_params() else 700  # ensembles take their members' time
     yield "numbers", *_for(learner, *_numbers(n)), None
     yield "numbers with gaps and weights", *_for(learner, *_numbers(n, gaps=True)), _weights(n)
     yield "named rows", *_for(learner, *_rows(n)), None
@@ -284,8 +311,8 @@ def check_chunk_law(learner: Any) -> None:
 def check_just_before_and_after(learner: Any) -> None:
     """test_then_train is predict_proba just before each row, and ``_train_then_test`` just after."""
     for name, X, y, w in _streams(learner):
-        n = 250
-        for start in (0, 300):
+        n = len(y) // 3
+        for start in (0, len(y) // 2):
             fused, slow, after = (_learned(learner, X[:start], y[:start], _part(w, slice(start))) for _ in range(3))
             told = fused.test_then_train(X[start : start + n], y[start : start + n], _part(w, slice(start, start + n)))
             for i in range(start, start + n):
@@ -305,9 +332,18 @@ def check_just_before_and_after(learner: Any) -> None:
             rows, after._schema = after._schema.encode(X_)
             codes, after._labels = after._labels.encode(after._targets(y_))
             after._n_classes = len(after._labels)
+            both = copy.deepcopy(after)
             votes = after._train_then_test(rows, codes, after._encode_weights(w_, n))
+            before_, after_ = both._test_train_test(rows, codes, both._encode_weights(w_, n))
+            assert np.array_equal(after_, votes), f"{name}: _test_train_test and _train_then_test differ"
+            _same(both, after, f"{name}: after _test_train_test")
             again = _learned(learner, X[:start], y[:start], _part(w, slice(start)))
             for i in range(n):
+                expected = _answers(again, X_[i : i + 1])[0]
+                total = before_[i].sum()
+                if total > 0:
+                    scaled = before_[i][: len(expected)] / total
+                    assert np.allclose(scaled, expected, rtol=1e-12), f"{name}: row {i}, _test_train_test"
                 again.partial_fit(X_[i : i + 1], y_[i : i + 1], sample_weight=_part(w_, slice(i, i + 1)))
                 expected = again.predict_proba(X_[i : i + 1])[0]
                 total = votes[i].sum()
@@ -338,7 +374,7 @@ def check_restart_law(learner: Any) -> None:
     if getattr(sys.modules.get(cls.__module__), cls.__qualname__, None) is cls:  # pickle cannot find any other
         ways["pickle"] = lambda it: pickle.loads(pickle.dumps(it))
     for name, X, y, w in _streams(learner):
-        for where in (0, 1, 333):
+        for where in (0, 1, len(y) // 2):
             original = _learned(learner, X[:where], y[:where], _part(w, slice(where)))
             for way, make in ways.items():
                 other = make(original)
@@ -425,10 +461,11 @@ def check_memory_law(learner: Any) -> None:
         assert it.nbytes == sum(a.nbytes for a in _arrays(it)), f"{name}: nbytes does not count the arrays"
     if "max_bytes" not in learner.get_params():
         return
-    for limit in (1500, 4000, 12_000, 100_000):
+    members = learner.get_params().get("n_estimators", 1)
+    for limit in (1500 * members, 4000 * members, 12_000 * members, 100_000 * members):
         for name, X, y, w in _streams(learner):
             it = clone(learner).set_params(max_bytes=limit)
-            for i in range(0, len(y)):
+            for i in range(len(y)):
                 it.partial_fit(X[i : i + 1], y[i : i + 1], sample_weight=_part(w, slice(i, i + 1)))
                 assert it.nbytes <= limit, f"{name}: {it.nbytes} bytes after row {i}, the limit is {limit}"
             assert np.isfinite(_answers(it, X)).all(), name
@@ -650,8 +687,7 @@ def check_labels(learner: Any) -> None:
 
 def check_parameters(learner: Any) -> None:
     """Bad parameters are refused when learning starts, by name; ``get_params`` gives back what was set."""
-    params = learner.get_params()
-    assert clone(learner).get_params() == params
+    assert _parameters(clone(learner)) == _parameters(learner)
     X, y = _for(learner, *_numbers(20))
     for name in type(learner)._constraints:
         it = clone(learner).set_params(**{name: object()})
@@ -662,6 +698,12 @@ def check_parameters(learner: Any) -> None:
         else:
             raise AssertionError(f"{name}=object() is taken")
         assert not it.__sklearn_is_fitted__()
+
+
+def _parameters(learner: Any) -> dict[str, Any]:
+    """All parameters, those of nested learners by their own names; the learners themselves only by their class."""
+    params = learner.get_params()
+    return {name: type(value) if isinstance(value, StreamLearner) else value for name, value in params.items()}
 
 
 def check_fit_forgets(learner: Any) -> None:
@@ -718,4 +760,4 @@ def check_learner(learner: StreamLearner) -> None:
         raise TypeError(f"{type(learner).__name__} is neither a StreamClassifier nor a StreamRegressor.")
     for check in CHECKS:
         check(learner)
-    assert checkpoint.from_bytes(checkpoint.to_bytes(learner)).get_params() == learner.get_params()
+    assert _parameters(checkpoint.from_bytes(checkpoint.to_bytes(learner))) == _parameters(learner)

@@ -1,0 +1,199 @@
+"""What ensembles share: members, memory, threads, random generators.
+
+An ensemble works member by member over a chunk, never row by row over its members: what a member knows at a row
+depends on the rows before it alone, so both give the same result, and a member stays in the processor's cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from anabranch._parameters import Constraint, Number, OneOf, check_parameters
+from anabranch._random import RandomState, generators, seed_sequence
+from anabranch.base import StreamClassifier
+from anabranch.ensemble._foreign import Foreign
+from anabranch.kernels import voting
+from anabranch.schema import Floats, Schema
+from anabranch.tree import HoeffdingTreeClassifier
+
+__all__ = ["Ensemble"]
+
+R = TypeVar("R")
+
+# Fewer rows are not worth a thread's start.
+_ROWS_WORTH_THREADS = 32
+
+
+class Learner:
+    """A learner of this library, or a classifier with ``partial_fit`` that takes weights; None for the default."""
+
+    def check(self, name: str, value: Any) -> None:
+        """Check that the value can be a member."""
+        if value is None or (isinstance(value, StreamClassifier) and not isinstance(value, type)):
+            return
+        if isinstance(value, type) or not hasattr(value, "partial_fit") or not hasattr(value, "get_params"):
+            raise TypeError(
+                f"{name} must be a learner such as HoeffdingTreeClassifier(), or a scikit-learn classifier with "
+                f"partial_fit, got {value!r}."
+            )
+        if not has_fit_parameter(value, "sample_weight"):
+            raise TypeError(f"{name} must take sample_weight; {type(value).__name__} does not.")
+
+
+class Jobs:
+    """A number of threads as joblib counts them: None and 1 are one, -1 is one per processor."""
+
+    def check(self, name: str, value: Any) -> None:
+        """Check that the value is a whole number other than 0, or None."""
+        if value is None:
+            return
+        if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
+            raise TypeError(f"{name} must be a whole number or None, got {value!r}.")
+        if value == 0:
+            raise ValueError(f"{name} must not be 0: 1 is one thread, -1 one per processor.")
+
+
+class Ensemble(StreamClassifier):
+    """Base of ensembles whose members are alike.
+
+    A subclass writes ``_learn``, ``_votes`` and, for speed, ``_test_then_train`` over ``self.estimators_``, with a
+    random generator per member in ``self._rngs``. Members are called through their inner methods, by
+    :meth:`_member` first, which tells them of new columns and classes.
+
+    Attributes
+    ----------
+    estimators_ : list
+        The members.
+    """
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {
+        "estimator": Learner(),
+        "n_estimators": Number(1, integer=True),
+        "voting": OneOf(("soft", "hard")),
+        "max_bytes": Number(1024, integer=True, optional=True),
+        "n_jobs": Jobs(),
+        "random_state": RandomState(),
+    }
+
+    estimator: Any
+    n_estimators: int
+    voting: str
+    max_bytes: int | None
+    n_jobs: int | None
+    random_state: Any
+    estimators_: list[StreamClassifier]
+
+    # ------------------------------------------------------------------------------------ members
+
+    def _prototype(self) -> StreamClassifier:
+        """A fresh member."""
+        if self.estimator is None:
+            return HoeffdingTreeClassifier()
+        if isinstance(self.estimator, StreamClassifier):
+            fresh: StreamClassifier = clone(self.estimator)
+            return fresh
+        return Foreign(clone(self.estimator))
+
+    def _new_schema(self) -> Schema:
+        nominal = getattr(self.estimator, "nominal_features", None)
+        return Schema(() if nominal is None else nominal)
+
+    def _begin(self) -> None:
+        seed = seed_sequence(self.random_state)
+        rngs = generators(seed, self.n_estimators)
+        members = [self._prototype() for _ in rngs]
+        for member, own_seed in zip(members, seed.generate_state(self.n_estimators), strict=True):
+            if "random_state" in member.get_params(deep=False):
+                member.set_params(random_state=int(own_seed))
+        self._share_memory(members)
+        for member in members:
+            check_parameters(member._constraints, member.get_params(deep=False))
+            member._begin()
+        self.estimators_, self._rngs = members, rngs
+
+    def _own_bytes(self) -> int:
+        """Bytes of the ensemble's own arrays."""
+        return 0
+
+    def _share_memory(self, members: list[StreamClassifier]) -> None:
+        if self.max_bytes is None:
+            return
+        share = (self.max_bytes - self._own_bytes()) // len(members)
+        for member in members:
+            if "max_bytes" not in member.get_params(deep=False):
+                raise ValueError(f"max_bytes needs an estimator with a limit of its own; {member!r} has none.")
+            try:
+                member.set_params(max_bytes=share)
+                member._constraints["max_bytes"].check("max_bytes", share)
+            except ValueError as error:
+                raise ValueError(
+                    f"max_bytes={self.max_bytes} leaves {share} for each of {len(members)} members: {error}"
+                ) from None
+
+    def _reconfigure(self) -> None:
+        if len(self.estimators_) != self.n_estimators:
+            raise ValueError("n_estimators cannot change once the ensemble has begun to learn: fit starts afresh.")
+        new = self._prototype()
+        if type(new) is not type(self.estimators_[0]):
+            raise ValueError("estimator cannot change once the ensemble has begun to learn: fit starts afresh.")
+        params = new.get_params(deep=False)
+        for own in ("random_state", "max_bytes", "estimator"):
+            params.pop(own, None)
+        for m in range(len(self.estimators_)):
+            self._member(m).set_params(**params)
+        if self.max_bytes is None and "max_bytes" in new.get_params(deep=False):
+            for member in self.estimators_:
+                member.set_params(max_bytes=new.get_params(deep=False)["max_bytes"])
+        self._share_memory(self.estimators_)
+
+    def _member(self, m: int) -> StreamClassifier:
+        """Member ``m``, told of the columns and classes that the ensemble knows."""
+        member = self.estimators_[m]
+        member._schema, member._labels = self._schema, self._labels
+        member._n_announced, member._n_classes = self._n_announced, self._n_classes
+        return member
+
+    def _each(self, work: Callable[[int], R], rows: int) -> list[R]:
+        """Let every member do its work, on ``n_jobs`` threads; results in the order of the members."""
+        threads = min(effective_n_jobs(self.n_jobs), len(self.estimators_))
+        members: Iterable[int] = range(len(self.estimators_))
+        if threads == 1 or rows < _ROWS_WORTH_THREADS:
+            return [work(m) for m in members]
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(work, members))
+
+    def __checkpoint__(self) -> dict[str, Any]:
+        for m in range(len(self.__dict__.get("estimators_", ()))):
+            self._member(m)  # predicting would do it, and must not make a difference
+        return super().__checkpoint__()
+
+    # ------------------------------------------------------------------------------------ voting
+
+    def _sum(self, votes: Sequence[Floats], weights: Sequence[Floats] | None = None) -> Floats:
+        """Add up members' votes: weighted, if weights are given, and then unweighted where no weight is above 0."""
+        total = np.zeros((len(votes[0]), self._n_classes))
+        hard = self.voting == "hard"
+        for m, one in enumerate(votes):
+            voting.add_votes(total, one, voting.ONE if weights is None else weights[m], hard)
+        if weights is not None:
+            silent = ~total.any(axis=1)
+            if silent.any():
+                total[silent] = self._sum([one[silent] for one in votes])
+        return total
+
+    def _draw(self, m: int, w: Floats, lam: Floats | float = 1.0) -> Floats:
+        """Weights of the rows for member ``m``: each times k ~ Poisson(lambda); nothing is drawn for weight 0."""
+        rng = self._rngs[m]
+        if w.all():
+            return rng.poisson(lam, len(w)) * w
+        k = np.zeros(len(w))
+        there = w > 0
+        k[there] = rng.poisson(lam if isinstance(lam, float) else lam[there], int(there.sum())) * w[there]
+        return k
