@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_regressor
 
-__all__ = ["exercise"]
+__all__ = ["exercise", "exercise_metrics"]
 
 
 def exercise(cls: Any) -> None:
@@ -62,3 +62,17 @@ def exercise(cls: Any) -> None:
         rows = [{"size": float(x), "colour": "red", "late": "text"} for x in X[:100, 0]]
         learner.test_then_train(rows, y[:100] if regressor else [f"class {label}" for label in y[:100]])
         learner.predict(rows)
+
+
+def exercise_metrics() -> None:
+    """Run every metric, over all rows, over a window and fading, so that all their kernels are compiled."""
+    from anabranch import metrics
+
+    rng = np.random.default_rng(0)
+    for name, cls in metrics.METRICS.items():
+        rows = (rng.integers(0, 2, 50), rng.random((50, 2))) if cls.task == "classification" else rng.random((2, 50))
+        for metric in (cls(), metrics.Window(name, 20), metrics.Fading(name, 0.9)):
+            metric.update(*rows)
+            for i in range(3):
+                metric.update(rows[0][i : i + 1], rows[1][i : i + 1])
+                _ = metric.value

@@ -698,6 +698,7 @@ def _listed_metrics() -> list[dict[str, Any]]:
             "label": cls.label,
             "greater_is_better": cls.greater_is_better,
             "percent": cls.percent,
+            "task": cls.task,
             "summary": _first_sentence(cls.__doc__),
         }
         for name, cls in METRICS.items()
@@ -721,7 +722,7 @@ def warmup() -> None:
     import time
 
     from anabranch import _expression
-    from anabranch._warmup import exercise
+    from anabranch._warmup import exercise, exercise_metrics
     from anabranch.kernels import cache_folder, compilations
 
     start = time.perf_counter()
@@ -729,6 +730,7 @@ def warmup() -> None:
     for number, cls in enumerate(classes, 1):
         print(f"[{number}/{len(classes)}] {cls.__name__}", file=sys.stderr, flush=True)
         exercise(cls)
+    exercise_metrics()
     n = compilations()
     what = f"{n} kernel{'' if n == 1 else 's'} compiled" if n else "nothing left to compile"
     print(f"{what}, {len(classes)} learners exercised in {_duration(time.perf_counter() - start)}")

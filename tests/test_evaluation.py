@@ -179,7 +179,7 @@ def test_metrics_are_given_in_any_way_and_never_updated():
     assert list(run.metrics) == ["accuracy", "log_loss", "gmean"]
     assert math.isnan(mine.value)
     windowed = prequential(NearestMean(), ArrayStream(X, y), metrics=[Window(Accuracy(), 10)])
-    assert windowed.metrics["accuracy"] != run.metrics["accuracy"]
+    assert windowed.metrics["window(accuracy, 10)"] != run.metrics["accuracy"]
 
 
 def test_a_metric_of_ones_own_with_parameters():

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anabranch import metrics as library
-from anabranch.metrics import ConfusionMatrix, LogLoss, Metric
+from anabranch.metrics import ConfusionMatrix, MeanMetric, Metric
 from anabranch.metrics._base import Codes, Probabilities, check_rows, enlarged
 from anabranch.metrics.confusion import CountMetric
 from anabranch.schema import Vocabulary
@@ -80,7 +80,7 @@ class Panel:
         """Take in the rows that `other` has seen, without counting again what it has counted."""
         self._matrix.merge(other._matrix)
         for metric, theirs in zip(self._others, other._others, strict=True):
-            if isinstance(metric, LogLoss) and isinstance(theirs, LogLoss):
+            if isinstance(metric, MeanMetric) and isinstance(theirs, MeanMetric) and metric._takes_back:
                 metric.merge(theirs)
             else:
                 metric._update(y, proba)

@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
-from typing import Self
+from collections.abc import Callable
+from functools import update_wrapper
+from types import MethodType
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from anabranch import checkpoint
+
 Codes = NDArray[np.int64]
 Probabilities = NDArray[np.float64]
+
+LARGEST_VALUE = 1e150
+"""Largest size of a target or prediction of a regression, so that squares stay finite."""
+
+
+class _OnClassToo:
+    """A method that may also be called on the class, which then stands for an instance with the defaults."""
+
+    def __init__(self, function: Callable[..., float]) -> None:
+        self._function = function
+        update_wrapper(self, function)  # type: ignore[arg-type]  # it is called through __get__
+
+    def __get__(self, instance: Any, owner: Any) -> Callable[[ArrayLike, ArrayLike], float]:
+        return MethodType(self._function, owner() if instance is None else instance)
 
 
 class Metric(ABC):
@@ -24,7 +44,12 @@ class Metric(ABC):
     Updating chunk by chunk gives what :meth:`compute` gives on all rows at once, whatever the sizes of the
     chunks.
 
-    A metric of your own names itself with the four attributes and implements `_update`, `value` and `reset`.
+    A metric of your own names itself with the attributes below and implements `_update`, `value` and `reset`. Its
+    whole state must be plain attributes (numbers, texts, lists, dicts, arrays, other metrics): it can then go into
+    a checkpoint, and :class:`~anabranch.metrics.Window` works on it. If it is a mean over rows, or counts true and
+    predicted classes, the bases :class:`~anabranch.metrics.MeanMetric` and
+    :class:`~anabranch.metrics.CountMetric` do more of the work, and bring along windows in constant time per row
+    and :class:`~anabranch.metrics.Fading`.
 
     Attributes
     ----------
@@ -36,26 +61,27 @@ class Metric(ABC):
         Whether higher values are better.
     percent : bool
         Whether the value is customarily shown as per cent. The value itself is always a plain fraction.
+    task : str
+        ``"classification"`` or ``"regression"``: what :meth:`update` takes.
 
     Examples
     --------
     >>> import numpy as np
     >>> from anabranch.metrics import Metric
-    >>> class Brier(Metric):
-    ...     name, label, greater_is_better, percent = "brier", "Brier score", False, False
+    >>> class Doubt(Metric):
+    ...     name, label, greater_is_better, percent = "doubt", "Doubt", False, True
     ...     def __init__(self):
     ...         self.reset()
     ...     def reset(self):
     ...         self.total, self.rows = 0.0, 0
     ...         return self
     ...     def _update(self, y, proba):
-    ...         hit = y[:, None] == np.arange(proba.shape[1])
-    ...         self.total += float(((proba - hit) ** 2).sum())
+    ...         self.total += float((1.0 - proba.max(axis=1)).sum())
     ...         self.rows += len(y)
     ...     @property
     ...     def value(self):
     ...         return self.total / self.rows if self.rows else float("nan")
-    >>> Brier().update([0, 1], [[0.5, 0.5], [0.0, 1.0]]).value
+    >>> Doubt().update([0, 1], [[0.5, 0.5], [0.0, 1.0]]).value
     0.25
     """
 
@@ -63,6 +89,25 @@ class Metric(ABC):
     label: str
     greater_is_better: bool
     percent: bool
+    task: str = "classification"
+
+    _takes_back = False
+    """Whether there is a `_take_back(y, proba)`, which undoes the oldest updates: windows then cost less. A mean of
+    which this holds can also be merged: what a row adds does not depend on the rows before."""
+    _factor: float | None = None
+    """What the weight of a row is multiplied by when the next one comes, in metrics that can fade; None: nothing."""
+    _can_fade = False
+    """Whether `reset` heeds `_factor`."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        checkpoint.register(cls)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
 
     def update(self, y: ArrayLike, proba: ArrayLike) -> Self:
         """Take in a chunk of rows.
@@ -85,12 +130,38 @@ class Metric(ABC):
             If the shapes do not match, a code is negative or not an integer, or a probability is negative,
             infinite or NaN. The metric is then as it was before.
         """
-        self._update(*check_rows(y, proba))
+        self._update(*self._check(y, proba))
         return self
 
-    @classmethod
-    def compute(cls, y: ArrayLike, proba: ArrayLike) -> float:
-        """Value over whole arrays, keeping nothing.
+    def trace(self, y: ArrayLike, proba: ArrayLike) -> NDArray[np.float64]:
+        """Take in rows one by one, looking at the value after each.
+
+        Parameters
+        ----------
+        y, proba : array-like
+            As in :meth:`update`.
+
+        Returns
+        -------
+        ndarray of float64, shape (n,)
+            What `value` was after each row.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`update` does.
+
+        Examples
+        --------
+        >>> from anabranch.metrics import Accuracy
+        >>> Accuracy().trace([1, 1, 0, 0], [[0.2, 0.8], [0.7, 0.3], [0.4, 0.6], [0.9, 0.1]]).tolist()
+        [1.0, 0.5, 0.3333333333333333, 0.5]
+        """
+        return self._trace(*self._check(y, proba))
+
+    @_OnClassToo
+    def compute(self, y: ArrayLike, proba: ArrayLike) -> float:
+        """Value over whole arrays. The metric itself stays as it is; it may also be called on the class.
 
         Parameters
         ----------
@@ -108,12 +179,62 @@ class Metric(ABC):
         ------
         ValueError
             As :meth:`update` does.
+
+        Examples
+        --------
+        >>> from anabranch.metrics import Accuracy
+        >>> Accuracy.compute([0, 1], [[0.9, 0.1], [0.7, 0.3]])
+        0.5
         """
-        return cls().update(y, proba).value
+        return self._compute(*self._check(y, proba))
+
+    _check: Callable[[ArrayLike, ArrayLike], tuple[Any, Any]] = staticmethod(lambda y, proba: check_rows(y, proba))
+    """Checks rows and brings them to their inner types."""
 
     @abstractmethod
-    def _update(self, y: Codes, proba: Probabilities) -> None:
+    def _update(self, y: Any, proba: Any) -> None:
         """Take in rows that have been checked; must leave its arguments alone."""
+
+    def _take_back(self, y: Any, proba: Any) -> None:
+        """Forget the oldest rows, which are these; only called where `_takes_back` is set."""
+        raise NotImplementedError
+
+    def _trace(self, y: Any, proba: Any) -> NDArray[np.float64]:
+        """Trace of rows that have been checked."""
+        values = np.empty(len(y))
+        for i in range(len(y)):
+            self._update(y[i : i + 1], proba[i : i + 1])
+            values[i] = self.value
+        return values
+
+    def _compute(self, y: Any, proba: Any) -> float:
+        """Value over rows that have been checked."""
+        fresh = self._fresh()
+        fresh._update(y, proba)
+        return fresh.value
+
+    def _fresh(self) -> Self:
+        """An empty metric with the same parameters."""
+        return copy.deepcopy(self).reset()
+
+    def _sliding(self) -> Metric | None:
+        """An empty one for rows that come and go, if there is such a thing."""
+        return self._fresh() if self._takes_back else None
+
+    def _fits(self, y: Any, n_columns: int) -> bool:
+        """Whether a sliding one can take in such rows without a new start."""
+        return True
+
+    def _fading(self, factor: float) -> Metric:
+        """An empty one that fades."""
+        if not self._can_fade:
+            raise TypeError(
+                f"{type(self).__name__} cannot fade: it is built neither on counts (CountMetric) nor on means "
+                "(MeanMetric) nor on ranks. Use Window instead"
+            )
+        faded = copy.deepcopy(self)
+        faded._factor = factor
+        return faded.reset()
 
     @property
     @abstractmethod
@@ -123,6 +244,56 @@ class Metric(ABC):
     @abstractmethod
     def reset(self) -> Self:
         """Forget all rows."""
+
+
+class RegressionMetric(Metric):
+    """A figure of merit over a stream of numbers and their predictions.
+
+    Everything is as in :class:`Metric`, but that rows come as two arrays of floats, shape (n,): true values and
+    predicted ones, finite and at most 1e150 in size.
+
+    Examples
+    --------
+    >>> from anabranch.metrics import RegressionMetric
+    >>> class Worst(RegressionMetric):
+    ...     name, label, greater_is_better, percent = "worst", "Worst error", False, False
+    ...     def __init__(self):
+    ...         self.reset()
+    ...     def reset(self):
+    ...         self.error = float("nan")
+    ...         return self
+    ...     def _update(self, y_true, y_pred):
+    ...         self.error = float(np.fmax(self.error, abs(y_true - y_pred).max(initial=0.0)))
+    ...     @property
+    ...     def value(self):
+    ...         return self.error
+    >>> Worst().update([1.0, 2.0], [1.5, 1.0]).update([5.0], [4.75]).value
+    1.0
+    """
+
+    task = "regression"
+    _check = staticmethod(lambda y, proba: check_values(y, proba))
+
+    def update(self, y_true: ArrayLike, y_pred: ArrayLike) -> Self:
+        """Take in a chunk of rows.
+
+        Parameters
+        ----------
+        y_true, y_pred : array-like of float, shape (n,)
+            What was and what was predicted; `n` may be 0.
+
+        Returns
+        -------
+        Self
+            The metric itself.
+
+        Raises
+        ------
+        ValueError
+            If the shapes do not match, or a number is NaN, infinite or beyond 1e150 in size. The metric is then
+            as it was before.
+        """
+        return super().update(y_true, y_pred)
 
 
 def check_rows(y: ArrayLike, proba: ArrayLike) -> tuple[Codes, Probabilities]:
@@ -166,18 +337,68 @@ def check_rows(y: ArrayLike, proba: ArrayLike) -> tuple[Codes, Probabilities]:
         raise ValueError(f"y and proba must have as many rows, got {len(codes)} and {len(scores)}")
     if codes.dtype.kind not in "iub" and len(codes):  # an empty list becomes an array of floats
         raise ValueError(f"y must hold integer class codes, got an array of {codes.dtype}")
-    codes = codes.astype(np.int64, copy=False)
-    if codes.size and codes.min() < 0:
-        row = int(np.argmax(codes < 0))
-        raise ValueError(f"y must hold class codes >= 0, got {codes[row]} in row {row}")
-    # NaN fails every comparison, and min() and max() hand it on.
-    if scores.size and not (scores.min() >= 0.0 and scores.max() < np.inf):
-        bad = ~((scores >= 0.0) & (scores < np.inf))
-        row, column = (int(i) for i in np.argwhere(bad)[0])
+    codes, scores = _inner(codes, np.int64), _inner(scores, np.float64)
+    from anabranch.kernels.metrics import first_bad_row
+
+    row = first_bad_row(codes, scores)
+    if row >= 0:
+        if codes[row] < 0:
+            raise ValueError(f"y must hold class codes >= 0, got {codes[row]} in row {row}")
+        column = int(np.argmin((scores[row] >= 0.0) & (scores[row] < np.inf)))
         raise ValueError(
             f"proba must be finite and >= 0, got {float(scores[row, column])} in row {row}, column {column}"
         )
     return codes, scores
+
+
+def check_values(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Check true and predicted numbers, and bring them to their inner type.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of float, shape (n,)
+
+    Returns
+    -------
+    y_true, y_pred : ndarray of float64, shape (n,)
+        The arguments themselves where they have the right type already.
+
+    Raises
+    ------
+    ValueError
+        If anything is wrong; the message says what, and in which row.
+
+    Examples
+    --------
+    >>> from anabranch.metrics._base import check_values
+    >>> check_values([0.5, 1.0], [0.5, float("inf")])
+    Traceback (most recent call last):
+        ...
+    ValueError: y_pred must be finite and at most 1e+150 in size, got inf in row 1
+    """
+    checked = []
+    for name, values in (("y_true", y_true), ("y_pred", y_pred)):
+        array = np.asarray(values)
+        if array.ndim != 1:
+            raise ValueError(f"{name} must have shape (n,), got {array.shape}")
+        if array.dtype.kind not in "fiub" and len(array):
+            raise ValueError(f"{name} must hold numbers, got an array of {array.dtype}")
+        array = _inner(array, np.float64)
+        fit = abs(array) <= LARGEST_VALUE
+        if not fit.all():
+            row = int(np.argmin(fit))
+            raise ValueError(
+                f"{name} must be finite and at most {LARGEST_VALUE:g} in size, got {float(array[row])} in row {row}"
+            )
+        checked.append(array)
+    if len(checked[0]) != len(checked[1]):
+        raise ValueError(f"y_true and y_pred must have as many rows, got {len(checked[0])} and {len(checked[1])}")
+    return checked[0], checked[1]
+
+
+def _inner(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    """The array as kernels want it: of the type, in one piece, and free to be written to (a type of its own else)."""
+    return np.require(array, dtype, ["C_CONTIGUOUS", "WRITEABLE"])
 
 
 def predicted_codes(proba: Probabilities, none: int) -> Codes:
@@ -201,15 +422,10 @@ def predicted_codes(proba: Probabilities, none: int) -> Codes:
     >>> predicted_codes(np.array([[0.2, 0.8], [0.5, 0.5], [0.0, 0.0]]), none=-1)
     array([ 1,  0, -1])
     """
-    n_rows, n_columns = proba.shape
-    if n_columns == 0:
-        return np.full(n_rows, none, dtype=np.int64)
-    if n_columns == 2:  # arg max over so short an axis takes several times as long as a comparison
-        codes = (proba[:, 1] > proba[:, 0]).astype(np.int64)
-    else:
-        codes = proba.argmax(axis=1).astype(np.int64, copy=False)
-    # Nothing is below zero, so class 0 wins with probability 0 in rows of zeros only.
-    codes[(codes == 0) & (proba[:, 0] == 0.0)] = none
+    from anabranch.kernels.metrics import predict
+
+    codes = np.empty(len(proba), dtype=np.int64)
+    predict(proba, none, codes)
     return codes
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from anabranch.metrics._base import Codes, Metric, Probabilities, check_rows, enlarged
+from anabranch import checkpoint
+from anabranch.metrics._base import Codes, Metric, Probabilities
+from anabranch.metrics._ranks import RankMetric
 
 
-class ROCAUC(Metric):
+class ROCAUC(RankMetric):
     """Area under the ROC curve, exact.
 
     The share of all pairs of a positive and a negative row in which the positive one has the higher score;
@@ -21,9 +23,11 @@ class ROCAUC(Metric):
     The score of a class without a column is 0. A row without a prediction loses all its pairs, whichever
     class it has. With all rows in one class there are no pairs; the area is then 0.5, that of a guess.
 
-    An exact area needs every score: the metric keeps about ``8 * k + 8`` bytes for each row (room for up to
-    twice as many rows is reserved), and each look at `value` sorts them. On long streams put it in a
-    :class:`~anabranch.metrics.Window`, or update it with a sample.
+    An exact area needs every score: the metric keeps about ``8 * k + 1`` bytes for each row (room for up to
+    twice as many rows is reserved), and each look at `value` sorts them. In a
+    :class:`~anabranch.metrics.Window` it takes time logarithmic in the window for each row, and none for a look
+    [3]_. In a :class:`~anabranch.metrics.Fading` a pair weighs the product of the weights of its rows, and what is
+    kept are the rows that weigh more than 2**-60 times the latest one.
 
     Attributes
     ----------
@@ -36,6 +40,8 @@ class ROCAUC(Metric):
        characteristic (ROC) curve", Radiology 143, 1982.
     .. [2] F. Provost and P. Domingos, "Tree induction for probability-based ranking", Machine Learning 52,
        2003; here, as is now customary, without its weights.
+    .. [3] D. Brzezinski and J. Stefanowski, "Prequential AUC: properties of the area under the ROC curve for data
+       streams with concept drift", Knowledge and Information Systems 52, 2017.
 
     Examples
     --------
@@ -46,96 +52,154 @@ class ROCAUC(Metric):
 
     name = "auc"
     label = "AUC"
-    greater_is_better = True
-    percent = True
 
-    _n_rows: int
-    _y: Codes
-    _proba: Probabilities
+    @staticmethod
+    def _of_class(keys: NDArray[np.int64], weights: NDArray[np.float64] | None) -> float:
+        from anabranch.kernels.metrics import pairs_won, weight_won
+
+        won, positives, negatives = pairs_won(keys) if weights is None else weight_won(keys, weights)
+        return area(won, positives, negatives)
+
+    def _sliding(self) -> SlidingAUC:
+        return SlidingAUC()
+
+
+def area(won: float, positives: float, negatives: float) -> float:
+    """Share of the pairs that were won; `won` counts a win twice and a tie once."""
+    pairs = positives * negatives
+    return min(won / (2 * pairs), 1.0) if pairs > 0 else 0.5
+
+
+class SlidingAUC(Metric):
+    """The same area over rows that come and go, each in logarithmic time.
+
+    For each class that is ranked there is a tree of the scores. All classes must be known from the first row on:
+    later ones need a new start.
+    """
+
+    name, label, greater_is_better, percent = ROCAUC.name, ROCAUC.label, True, True
+    _takes_back = True
 
     def __init__(self) -> None:
         self.reset()
 
-    def _update(self, y: Codes, proba: Probabilities) -> None:
-        start, stop = self._n_rows, self._n_rows + len(y)
-        n_columns = max(self._proba.shape[1], proba.shape[1])
-        capacity = len(self._y)
-        if stop > capacity or n_columns > self._proba.shape[1]:
-            # Doubling keeps the cost of copying constant per row.
-            capacity = max(stop, 2 * capacity) if stop > capacity else capacity
-            grown_proba = enlarged(self._proba[:start], capacity, n_columns)
-            grown_y = np.zeros(capacity, dtype=np.int64)
-            grown_y[:start] = self._y[:start]
-            self._y, self._proba = grown_y, grown_proba
-        self._y[start:stop] = y
-        self._proba[start:stop, : proba.shape[1]] = proba
-        self._n_rows = stop
-
-    @classmethod
-    def compute(cls, y: ArrayLike, proba: ArrayLike) -> float:
-        """Area over whole arrays, keeping nothing.
-
-        Parameters
-        ----------
-        y : array-like of int, shape (n,)
-            Codes of the true classes.
-        proba : array-like of float, shape (n, k)
-            Probability of each class; a row of zeros where no prediction could be made.
-
-        Returns
-        -------
-        float
-            The area; NaN if there is no row.
-
-        Raises
-        ------
-        ValueError
-            As :meth:`update` does.
-        """
-        return _area(*check_rows(y, proba))
-
-    @property
-    def value(self) -> float:
-        """Area over all rows; NaN before the first."""
-        return _area(self._y[: self._n_rows], self._proba[: self._n_rows])
-
     def reset(self) -> Self:
-        """Forget all rows.
+        """Forget all rows and classes.
 
         Returns
         -------
         Self
             The metric itself.
         """
-        self._n_rows = 0
-        self._y = np.zeros(0, dtype=np.int64)
-        self._proba = np.zeros((0, 0))
+        self._n_columns = 0
+        self._n_classes = 0
+        self._trees: dict[int, RankTree] = {}
         return self
 
+    def _fits(self, y: Codes, n_columns: int) -> bool:
+        return n_columns <= self._n_columns and int(y.max(initial=-1)) < self._n_classes
 
-def _area(y: Codes, proba: Probabilities) -> float:
-    if len(y) == 0:
-        return float("nan")
-    unpredicted: NDArray[np.bool_] = np.logical_not(proba.any(axis=1))
-    n_classes = max(proba.shape[1], int(y.max()) + 1)
-    positives = [1] if n_classes <= 2 else np.unique(y).tolist()
-    areas = [_area_against_rest(y == code, _scores(proba, code), unpredicted) for code in positives]
-    return float(np.mean(areas))
+    def _update(self, y: Codes, proba: Probabilities) -> None:
+        if not self._trees:
+            self._n_columns = proba.shape[1]
+            self._n_classes = max(self._n_columns, int(y.max(initial=-1)) + 1)
+            self._trees = {code: RankTree() for code in (range(self._n_classes) if self._n_classes > 2 else [1])}
+        self.move(y, proba, np.ones(len(y), np.bool_))
+
+    def _take_back(self, y: Codes, proba: Probabilities) -> None:
+        self.move(y, proba, np.zeros(len(y), np.bool_))
+
+    def move(self, y: Codes, proba: Probabilities, comes: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Let rows come or go, one after another; returns the area after each."""
+        from anabranch.kernels.metrics import sort_keys
+
+        keys = np.empty(len(y), np.int64)
+        counts = {}
+        for code, tree in self._trees.items():
+            sort_keys(y, proba, code, keys)
+            counts[code] = tree.move(keys, comes)
+        return self._areas(counts)
+
+    @property
+    def value(self) -> float:
+        """Area over the rows that are there; NaN if there are none."""
+        counts = {code: tree.counts() for code, tree in self._trees.items()}
+        return float(self._areas(counts)[0]) if counts else float("nan")
+
+    def _areas(self, counts: dict[int, tuple[NDArray[np.int64], ...]]) -> NDArray[np.float64]:
+        """Area from twice the pairs won plus those tied, positive rows and negative rows, for each class."""
+        total = np.zeros(len(counts[1][0]))
+        ranked = np.zeros(len(total))
+        third = np.full(len(total), self._n_columns > 2)
+        for code, (_, positives, _) in counts.items():
+            third |= (positives > 0) & (code >= 2)
+        for code, (won, positives, negatives) in counts.items():
+            pairs = positives * negatives
+            each = np.full(len(total), 0.5)
+            np.divide(won, 2 * pairs, out=each, where=pairs > 0)
+            counts_too = np.where(third, positives > 0, code == 1)
+            total += np.where(counts_too, each, 0.0)
+            ranked += counts_too
+        some = counts[1][1] + counts[1][2] > 0
+        areas = np.full(len(total), np.nan)
+        np.divide(total, ranked, out=areas, where=some)
+        return areas
 
 
-def _scores(proba: Probabilities, code: int) -> NDArray[np.float64]:
-    return proba[:, code] if code < proba.shape[1] else np.zeros(len(proba))
+@checkpoint.register
+class RankTree:
+    """Scores of one class in order, and how many pairs of a positive and a negative row are won.
 
+    The arrays are those of :func:`anabranch.kernels.metrics.move_ranks`.
+    """
 
-def _area_against_rest(
-    positive: NDArray[np.bool_], scores: NDArray[np.float64], unpredicted: NDArray[np.bool_]
-) -> float:
-    # The worst score for its class makes a row without a prediction lose all its pairs.
-    scores = np.where(unpredicted, np.where(positive, -np.inf, np.inf), scores)
-    high, low = np.sort(scores[positive]), np.sort(scores[~positive])
-    if len(high) == 0 or len(low) == 0:
-        return 0.5
-    # Pairs won, and pairs won or tied: their sum counts a win twice and a tie once.
-    won = int(np.searchsorted(low, high, side="left").sum())
-    not_lost = int(np.searchsorted(low, high, side="right").sum())
-    return (won + not_lost) / (2 * len(high) * len(low))
+    def __init__(self) -> None:
+        from anabranch.kernels.metrics import FAN, NO_RANK, SPARE
+
+        self._ranks = np.full((0, FAN), NO_RANK)
+        self._rows = np.zeros((0, FAN), np.int64)
+        self._child = np.zeros((0, FAN), np.int32)
+        self._size = np.zeros(0, np.int32)
+        self._spare = np.zeros(0, np.int32)
+        self._meta = np.array([0, 1, 0, 0, 0])  # a root without entries
+        self._grow(32)
+        self._meta[SPARE] -= 1
+
+    __getstate__ = Metric.__getstate__
+    __setstate__ = Metric.__setstate__
+
+    def _grow(self, nodes: int) -> None:
+        from anabranch.kernels.metrics import NO_RANK, SPARE
+
+        old, fan = self._ranks.shape
+        more = nodes - old
+        self._ranks = np.concatenate([self._ranks, np.full((more, fan), NO_RANK)])
+        self._rows = np.concatenate([self._rows, np.zeros((more, fan), np.int64)])
+        self._child = np.concatenate([self._child, np.zeros((more, fan), np.int32)])
+        self._size = np.concatenate([self._size, np.zeros(more, np.int32)])
+        free = int(self._meta[SPARE])
+        spare = np.zeros(nodes, np.int32)
+        spare[:free] = self._spare[:free]
+        spare[free : free + more] = np.arange(nodes - 1, old - 1, -1)
+        self._spare = spare
+        self._meta[SPARE] += more
+
+    def move(self, keys: NDArray[np.int64], comes: NDArray[np.bool_]) -> tuple[NDArray[np.int64], ...]:
+        """Let rows come or go, one after another; counts after each."""
+        from anabranch.kernels.metrics import move_ranks
+
+        won, rows = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)
+        done = 0
+        while True:
+            tree = self._ranks, self._rows, self._child, self._size, self._spare, self._meta
+            done = move_ranks(*tree, done, keys, comes, won, rows)
+            if done == len(keys):
+                return won, rows >> 32, rows & 0xFFFFFFFF
+            self._grow(2 * len(self._size))
+
+    def counts(self) -> tuple[NDArray[np.int64], ...]:
+        """Twice the pairs won plus those tied, positive rows, negative rows; each of shape (1,)."""
+        from anabranch.kernels.metrics import ROWS, WON
+
+        won, rows = self._meta[WON : WON + 1], self._meta[ROWS : ROWS + 1]
+        return won, rows >> 32, rows & 0xFFFFFFFF

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Self
+import math
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anabranch.metrics._base import Codes, Metric, Probabilities, predicted_codes
+from anabranch.checkpoint import register
+from anabranch.metrics._base import Codes, Metric, Probabilities
 
 
+@register
 class ConfusionMatrix:
     """How often each class was predicted as which, growing as classes turn up.
 
@@ -34,6 +37,9 @@ class ConfusionMatrix:
     def __init__(self) -> None:
         self.counts: NDArray[np.int64] = np.zeros((0, 1), dtype=np.int64)
 
+    __getstate__ = Metric.__getstate__
+    __setstate__ = Metric.__setstate__
+
     def add(self, y: Codes, proba: Probabilities) -> None:
         """Count rows that have been checked.
 
@@ -44,12 +50,25 @@ class ConfusionMatrix:
         proba : ndarray of float64, shape (n, k)
             Class probabilities.
         """
-        size = max(len(self.counts), proba.shape[1], int(y.max(initial=-1)) + 1)
-        if size > len(self.counts):
-            self._grow(size)
-        cells = y * (size + 1) + predicted_codes(proba, none=size)
-        # Unlike a bincount over all cells, this costs a single row nothing when there are many classes.
-        np.add.at(self.counts.reshape(-1), cells, 1)
+        from anabranch.kernels.metrics import count
+
+        self._grow(max(proba.shape[1], int(y.max(initial=-1)) + 1))
+        count(self.counts, y, proba)
+
+    def take_back(self, y: Codes, proba: Probabilities) -> None:
+        """Take rows back that were counted.
+
+        Parameters
+        ----------
+        y : ndarray of int64, shape (n,)
+        proba : ndarray of float64, shape (n, k)
+            As they were counted.
+        """
+        from anabranch.kernels.metrics import count
+
+        gone = np.zeros_like(self.counts)
+        count(gone, y, proba)
+        self.counts -= gone
 
     def merge(self, other: ConfusionMatrix) -> None:
         """Add the counts of another matrix.
@@ -60,21 +79,12 @@ class ConfusionMatrix:
             Left as it is.
         """
         size = len(other.counts)
-        if size > len(self.counts):
-            self._grow(size)
+        self._grow(size)
         self.counts[:size, :size] += other.counts[:, :-1]
         self.counts[:size, -1] += other.counts[:, -1]
 
     def _grow(self, size: int) -> None:
-        old = self.counts
-        self.counts = np.zeros((size, size + 1), dtype=np.int64)
-        self.counts[: len(old), : len(old)] = old[:, :-1]
-        self.counts[: len(old), -1] = old[:, -1]
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows counted."""
-        return int(self.counts.sum())
+        self.counts = _grown(self.counts, size)
 
     @property
     def hits(self) -> NDArray[np.int64]:
@@ -94,20 +104,92 @@ class ConfusionMatrix:
         predicted: NDArray[np.int64] = self.counts[:, :-1].sum(axis=0)
         return predicted
 
+    @property
+    def n_rows(self) -> int:
+        """Number of rows counted; if they fade, the sum of their weights."""
+        # Hits and misses apart: without a miss, their share is exactly one, rounded as the sums may be.
+        total: int = (self.hits.sum() + self.misses).item()
+        return total
+
+    @property
+    def misses(self) -> int:
+        """Number of rows that were not predicted right."""
+        wrong = self.counts.copy()
+        np.fill_diagonal(wrong, 0)
+        misses: int = wrong.sum().item()
+        return misses
+
+
+def _grown(counts: NDArray[Any], size: int) -> NDArray[Any]:
+    """Room for so many classes; the last column stays the last."""
+    old = len(counts)
+    if size <= old:
+        return counts
+    larger = np.zeros((size, size + 1), counts.dtype)
+    larger[:old, :old] = counts[:, :-1]
+    larger[:old, -1] = counts[:, -1]
+    return larger
+
+
+@register
+class FadingConfusionMatrix(ConfusionMatrix):
+    """The same, with rows whose weight shrinks by a factor with each row after them.
+
+    What has shrunk to 1e-200 counts as nothing.
+
+    Parameters
+    ----------
+    factor : float
+        Above 0, at most 1.
+
+    """
+
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+        # Not old weights shrink, new ones grow: that of the latest row is in `_weight`.
+        self._grown = np.zeros((0, 1))
+        self._weight = np.ones(1)
+
+    @property
+    def counts(self) -> NDArray[np.float64]:  # type: ignore[override]
+        """Sums of weights by true and predicted class; the latest row weighs 1."""
+        counts: NDArray[np.float64] = self._grown / self._weight[0]
+        return counts
+
+    def add(self, y: Codes, proba: Probabilities) -> None:
+        """Count rows that have been checked."""
+        from anabranch.kernels.metrics import count_fading
+
+        self._grown = _grown(self._grown, max(proba.shape[1], int(y.max(initial=-1)) + 1))
+        # Below that, a factor makes no difference.
+        count_fading(self._grown, self._weight, max(self.factor, 1e-100), y, proba)
+
 
 class CountMetric(Metric):
     """A metric that is a function of the confusion matrix.
 
-    Several of them may be given one `matrix`, which is then updated in their place.
+    Several of them may be given one `matrix`, which is then updated in their place. A metric of your own needs no
+    more than its names and a `value`, which should do with sums of weights in place of counts.
+
+    Attributes
+    ----------
+    matrix : ConfusionMatrix
+        What has been counted.
     """
 
     matrix: ConfusionMatrix
+
+    _takes_back = True
+    _can_fade = True
 
     def __init__(self) -> None:
         self.reset()
 
     def _update(self, y: Codes, proba: Probabilities) -> None:
         self.matrix.add(y, proba)
+
+    def _take_back(self, y: Codes, proba: Probabilities) -> None:
+        self.matrix.take_back(y, proba)
 
     def reset(self) -> Self:
         """Forget all rows.
@@ -117,7 +199,7 @@ class CountMetric(Metric):
         Self
             The metric itself.
         """
-        self.matrix = ConfusionMatrix()
+        self.matrix = ConfusionMatrix() if self._factor is None else FadingConfusionMatrix(self._factor)
         return self
 
 
@@ -148,7 +230,45 @@ class Accuracy(CountMetric):
     def value(self) -> float:
         """Accuracy over all rows; NaN before the first."""
         n_rows = self.matrix.n_rows
-        return int(self.matrix.hits.sum()) / n_rows if n_rows else float("nan")
+        hits: float = self.matrix.hits.sum().item()
+        return hits / n_rows if n_rows else float("nan")
+
+
+class BalancedAccuracy(CountMetric):
+    """Mean of the recalls of the classes that occur.
+
+    Chance has 1/k of it, however skewed the k classes are. Classes that have a column in `proba` and no row in `y`
+    have no recall and do not count.
+
+    Attributes
+    ----------
+    value : float
+        In [0, 1]; NaN before the first row.
+    matrix : ConfusionMatrix
+        The counts behind it.
+
+    Examples
+    --------
+    >>> from anabranch.metrics import BalancedAccuracy
+    >>> BalancedAccuracy().update([0, 0, 0, 0, 1], [[0.9, 0.1]] * 5).value
+    0.5
+    """
+
+    name = "balanced_accuracy"
+    label = "Balanced accuracy"
+    greater_is_better = True
+    percent = True
+
+    @property
+    def value(self) -> float:
+        """Balanced accuracy over all rows; NaN before the first."""
+        recalls = recalls_of_occurring(self.matrix)
+        return math.fsum(recalls) / len(recalls) if recalls else float("nan")
+
+
+def recalls_of_occurring(matrix: ConfusionMatrix) -> list[float]:
+    """Recall of each class that has rows."""
+    return [h / s for h, s in zip(matrix.hits.tolist(), matrix.support.tolist(), strict=True) if s > 0]
 
 
 class Kappa(CountMetric):
@@ -198,7 +318,7 @@ class Kappa(CountMetric):
         chance = sum(s * p for s, p in zip(support, predicted, strict=True))
         if chance == n_rows**2:
             return 0.0
-        agreement = int(self.matrix.hits.sum()) * n_rows
+        agreement = self.matrix.hits.sum().item() * n_rows
         kappa: float = (agreement - chance) / (n_rows**2 - chance)
         return kappa
 
@@ -238,12 +358,9 @@ class GMean(CountMetric):
     @property
     def value(self) -> float:
         """G-mean over all rows; NaN before the first."""
-        support = self.matrix.support
-        occurs = support > 0
-        if not occurs.any():
+        recalls = recalls_of_occurring(self.matrix)
+        if not recalls:
             return float("nan")
-        recalls = self.matrix.hits[occurs] / support[occurs]
-        if recalls.min() == 0.0:
-            return 0.0
         # The product of the recalls of many classes would underflow; the product of their roots does not.
-        return float(np.prod(recalls ** (1.0 / len(recalls))))
+        gmean: float = math.prod(recall ** (1.0 / len(recalls)) for recall in recalls)
+        return gmean
