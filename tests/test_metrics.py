@@ -270,10 +270,15 @@ class TestChunks:
         capacities = set()
         for i in range(3000):
             metric.update(y[i : i + 1], proba[i : i + 1])
-            capacities.add(len(metric._rows._y))
+            capacities.add(sum(len(block._y) for block in metric._blocks))
         assert len(capacities) <= 13  # doubled, not grown row by row
-        nbytes = metric._rows._y.nbytes + metric._rows._predicted.nbytes
-        assert 3000 * 32 <= nbytes <= 2 * 3000 * 32
+        y, proba = random_rows(8, 200_000, 3)
+        metric = ROCAUC()
+        for start in range(0, 200_000, 999):
+            metric.update(y[start : start + 999], proba[start : start + 999])
+        nbytes = sum(block._y.nbytes + block._predicted.nbytes for block in metric._blocks)
+        assert 200_000 * 25 <= nbytes <= 1.35 * 200_000 * 25  # one block of room at most
+        assert metric.value == ROCAUC.compute(y, proba)
 
 
 class TestDefinedEverywhere:

@@ -104,11 +104,57 @@ def majority_misses(y, counts, misses):
 
 
 @kernel
-def count(counts, y, proba):
-    """Count rows by true and predicted class; the last column is for rows without a prediction."""
-    none = counts.shape[1] - 1
-    for i in range(y.size):
-        counts[y[i], predicted(proba, i, none)] += 1
+def count(counts, y, proba, start, by):
+    """Count rows from ``start`` on, by true and predicted class; the last column is for rows without a prediction.
+
+    Each adds ``by``. Returns the first row whose code is too large for the matrix, or the number of rows.
+    """
+    none = counts.shape[0]
+    n = y.size
+    beyond = 0
+    for i in range(start, n):
+        beyond += y[i] >= none
+    if none == 2 and proba.shape[1] == 2 and beyond == 0:
+        # So often that it has a loop of its own, with counters instead of cells that wait for one another.
+        ones = c00 = c01 = c10 = c11 = 0
+        for i in range(start, n):
+            truly = y[i]
+            one = np.int64(proba[i, 1] > proba[i, 0])
+            zero = np.int64(proba[i, 0] > 0.0) & (1 - one)
+            ones += truly
+            c00 += zero & (1 - truly)
+            c01 += one & (1 - truly)
+            c10 += zero & truly
+            c11 += one & truly
+        counts[0, 0] += by * c00
+        counts[0, 1] += by * c01
+        counts[0, 2] += by * (n - start - ones - c00 - c01)
+        counts[1, 0] += by * c10
+        counts[1, 1] += by * c11
+        counts[1, 2] += by * (ones - c10 - c11)
+        return n
+    for i in range(start, n):
+        if y[i] >= none:
+            return i
+        counts[y[i], predicted(proba, i, none)] += by
+    return n
+
+
+@kernel
+def add_up(counts, totals):
+    """Write hits, true rows and predicted rows of each class; returns the rows that were not hit."""
+    k = counts.shape[0]
+    misses = counts.dtype.type(0)
+    for j in range(k):
+        for c in range(k + 1):
+            totals[1, j] += counts[j, c]
+            if c == j:
+                totals[0, j] = counts[j, c]
+            else:
+                misses += counts[j, c]
+            if c < k:
+                totals[2, c] += counts[j, c]
+    return misses
 
 
 # Weights grow from row to row instead of old ones shrinking. From here they are scaled back,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
+import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import cache, update_wrapper
 from types import MethodType
 from typing import Any, Self
 
@@ -19,6 +20,12 @@ Probabilities = NDArray[np.float64]
 
 LARGEST_VALUE = 1e150
 """Largest size of a target or prediction of a regression, so that squares stay finite."""
+
+
+@cache
+def compiled() -> Any:
+    """The module of compiled loops, imported when it is first needed: numba takes a while."""
+    return importlib.import_module("anabranch.kernels.metrics")
 
 
 class _OnClassToo:
@@ -338,9 +345,7 @@ def check_rows(y: ArrayLike, proba: ArrayLike) -> tuple[Codes, Probabilities]:
     if codes.dtype.kind not in "iub" and len(codes):  # an empty list becomes an array of floats
         raise ValueError(f"y must hold integer class codes, got an array of {codes.dtype}")
     codes, scores = _inner(codes, np.int64), _inner(scores, np.float64)
-    from anabranch.kernels.metrics import first_bad_row
-
-    row = first_bad_row(codes, scores)
+    row = compiled().first_bad_row(codes, scores)
     if row >= 0:
         if codes[row] < 0:
             raise ValueError(f"y must hold class codes >= 0, got {codes[row]} in row {row}")
@@ -398,6 +403,8 @@ def check_values(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[np.float
 
 def _inner(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
     """The array as kernels want it: of the type, in one piece, and free to be written to (a type of its own else)."""
+    if array.dtype == dtype and array.flags.c_contiguous and array.flags.writeable:
+        return array
     return np.require(array, dtype, ["C_CONTIGUOUS", "WRITEABLE"])
 
 
@@ -422,10 +429,8 @@ def predicted_codes(proba: Probabilities, none: int) -> Codes:
     >>> predicted_codes(np.array([[0.2, 0.8], [0.5, 0.5], [0.0, 0.0]]), none=-1)
     array([ 1,  0, -1])
     """
-    from anabranch.kernels.metrics import predict
-
     codes = np.empty(len(proba), dtype=np.int64)
-    predict(proba, none, codes)
+    compiled().predict(proba, none, codes)
     return codes
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anabranch.checkpoint import register
-from anabranch.metrics._base import Metric, RegressionMetric
+from anabranch.metrics._base import Metric, RegressionMetric, compiled
 
 
 class Means(Protocol):
@@ -53,32 +53,26 @@ class ExactMeans:
     """
 
     def __init__(self, n_terms: int, spread: tuple[int, ...] = ()) -> None:
-        from anabranch.kernels.metrics import WORDS
-
         self.n_rows = 0
         self._n_terms = n_terms
         self._spread = spread
-        self._words = np.zeros((n_terms + 2 * len(spread), WORDS), np.int64)
+        self._words = np.zeros((n_terms + 2 * len(spread), compiled().WORDS), np.int64)
 
     __getstate__ = Metric.__getstate__
     __setstate__ = Metric.__setstate__
 
     def add(self, terms: NDArray[np.float64], sign: int = 1) -> None:
         """Take in rows: their terms, shape (number of terms, n); or, with `sign` -1, take them back."""
-        from anabranch.kernels.metrics import add_exactly
-
         if self._spread:
             terms = np.concatenate([terms, *(_exact_square(terms[term]) for term in self._spread)])
-        add_exactly(self._words, terms, sign)
+        compiled().add_exactly(self._words, terms, sign)
         self.n_rows += sign * terms.shape[1]
 
     def merge(self, other: ExactMeans) -> None:
         """Take in all rows of another."""
-        from anabranch.kernels.metrics import add_exactly
-
         self._words += other._words
         self.n_rows += other.n_rows
-        add_exactly(self._words, np.zeros((len(self._words), 0)), 1)  # carries
+        compiled().add_exactly(self._words, np.zeros((len(self._words), 0)), 1)  # carries
 
     @property
     def empty(self) -> bool:
@@ -143,9 +137,7 @@ class FadingMeans:
 
     def add(self, terms: NDArray[np.float64]) -> None:
         """Take in rows: their terms, shape (number of terms, n)."""
-        from anabranch.kernels.metrics import fade_means
-
-        fade_means(self._state, terms, self._factor)
+        compiled().fade_means(self._state, terms, self._factor)
 
     @property
     def empty(self) -> bool:

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from anabranch import checkpoint
 from anabranch.metrics._base import Metric
 
+BLOCK = 65_536
+"""Rows up to which room is doubled where all are kept; whoever has more begins another piece."""
+
 
 @checkpoint.register
 class Rows:
@@ -67,9 +70,8 @@ class Rows:
         keep = self.n if self.limit is None else min(self.n, max(self.limit - n, 0))
         have = len(self._y)
         if self._stop + n > have:  # doubling keeps the cost of copying constant per row
-            have = max(2 * have, keep + n)
-            if self.limit is not None:
-                have = min(have, 2 * self.limit)
+            most = BLOCK if self.limit is None else 2 * self.limit
+            have = max(min(2 * have, most), keep + n)
         shape = (have, *(max(new, old) for new, old in zip(columns, self._predicted.shape[1:], strict=True)))
         y_old, old = self.last(keep)
         self._y, self._predicted = np.zeros(have, dtype), np.zeros(shape)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anabranch import checkpoint
-from anabranch.metrics._base import Codes, Metric, Probabilities
+from anabranch.metrics._base import Codes, Metric, Probabilities, compiled
 from anabranch.metrics._ranks import RankMetric
 
 
@@ -23,8 +23,8 @@ class ROCAUC(RankMetric):
     The score of a class without a column is 0. A row without a prediction loses all its pairs, whichever
     class it has. With all rows in one class there are no pairs; the area is then 0.5, that of a guess.
 
-    An exact area needs every score: the metric keeps about ``8 * k + 1`` bytes for each row (room for up to
-    twice as many rows is reserved), and each look at `value` sorts them. In a
+    An exact area needs every score: the metric keeps about ``8 * k + 1`` bytes for each row, and each look at
+    `value` sorts them. In a
     :class:`~anabranch.metrics.Window` it takes time logarithmic in the window for each row, and none for a look
     [3]_. In a :class:`~anabranch.metrics.Fading` a pair weighs the product of the weights of its rows, and what is
     kept are the rows that weigh more than 2**-60 times the latest one.
@@ -55,10 +55,7 @@ class ROCAUC(RankMetric):
 
     @staticmethod
     def _of_class(keys: NDArray[np.int64], weights: NDArray[np.float64] | None) -> float:
-        from anabranch.kernels.metrics import pairs_won, weight_won
-
-        won, positives, negatives = pairs_won(keys) if weights is None else weight_won(keys, weights)
-        return area(won, positives, negatives)
+        return area(*(compiled().pairs_won(keys) if weights is None else compiled().weight_won(keys, weights)))
 
     def _sliding(self) -> SlidingAUC:
         return SlidingAUC()
@@ -111,12 +108,10 @@ class SlidingAUC(Metric):
 
     def move(self, y: Codes, proba: Probabilities, comes: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Let rows come or go, one after another; returns the area after each."""
-        from anabranch.kernels.metrics import sort_keys
-
         keys = np.empty(len(y), np.int64)
         counts = {}
         for code, tree in self._trees.items():
-            sort_keys(y, proba, code, keys)
+            compiled().sort_keys(y, proba, code, keys)
             counts[code] = tree.move(keys, comes)
         return self._areas(counts)
 
@@ -154,52 +149,45 @@ class RankTree:
     """
 
     def __init__(self) -> None:
-        from anabranch.kernels.metrics import FAN, NO_RANK, SPARE
-
-        self._ranks = np.full((0, FAN), NO_RANK)
-        self._rows = np.zeros((0, FAN), np.int64)
-        self._child = np.zeros((0, FAN), np.int32)
+        fan = compiled().FAN
+        self._ranks = np.zeros((0, fan), np.int64)
+        self._rows = np.zeros((0, fan), np.int64)
+        self._child = np.zeros((0, fan), np.int32)
         self._size = np.zeros(0, np.int32)
         self._spare = np.zeros(0, np.int32)
         self._meta = np.array([0, 1, 0, 0, 0])  # a root without entries
         self._grow(32)
-        self._meta[SPARE] -= 1
+        self._meta[compiled().SPARE] -= 1
 
     __getstate__ = Metric.__getstate__
     __setstate__ = Metric.__setstate__
 
     def _grow(self, nodes: int) -> None:
-        from anabranch.kernels.metrics import NO_RANK, SPARE
-
         old, fan = self._ranks.shape
         more = nodes - old
-        self._ranks = np.concatenate([self._ranks, np.full((more, fan), NO_RANK)])
+        self._ranks = np.concatenate([self._ranks, np.full((more, fan), compiled().NO_RANK)])
         self._rows = np.concatenate([self._rows, np.zeros((more, fan), np.int64)])
         self._child = np.concatenate([self._child, np.zeros((more, fan), np.int32)])
         self._size = np.concatenate([self._size, np.zeros(more, np.int32)])
-        free = int(self._meta[SPARE])
+        free = int(self._meta[compiled().SPARE])
         spare = np.zeros(nodes, np.int32)
         spare[:free] = self._spare[:free]
         spare[free : free + more] = np.arange(nodes - 1, old - 1, -1)
         self._spare = spare
-        self._meta[SPARE] += more
+        self._meta[compiled().SPARE] += more
 
     def move(self, keys: NDArray[np.int64], comes: NDArray[np.bool_]) -> tuple[NDArray[np.int64], ...]:
         """Let rows come or go, one after another; counts after each."""
-        from anabranch.kernels.metrics import move_ranks
-
         won, rows = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)
         done = 0
         while True:
             tree = self._ranks, self._rows, self._child, self._size, self._spare, self._meta
-            done = move_ranks(*tree, done, keys, comes, won, rows)
+            done = compiled().move_ranks(*tree, done, keys, comes, won, rows)
             if done == len(keys):
                 return won, rows >> 32, rows & 0xFFFFFFFF
             self._grow(2 * len(self._size))
 
     def counts(self) -> tuple[NDArray[np.int64], ...]:
         """Twice the pairs won plus those tied, positive rows, negative rows; each of shape (1,)."""
-        from anabranch.kernels.metrics import ROWS, WON
-
-        won, rows = self._meta[WON : WON + 1], self._meta[ROWS : ROWS + 1]
+        won, rows = self._meta[[compiled().WON]], self._meta[[compiled().ROWS]]
         return won, rows >> 32, rows & 0xFFFFFFFF

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from anabranch.metrics._base import compiled
 from anabranch.metrics._ranks import RankMetric
 
 
@@ -45,7 +46,5 @@ class AveragePrecision(RankMetric):
 
     @staticmethod
     def _of_class(keys: NDArray[np.int64], weights: NDArray[np.float64] | None) -> float:
-        from anabranch.kernels.metrics import precision_won
-
-        total, positives, negatives = precision_won(keys, np.ones(len(keys)) if weights is None else weights)
+        total, positives, negatives = compiled().precision_won(keys, np.ones(len(keys)) if weights is None else weights)
         return min(total / positives, 1.0) if positives > 0.0 and negatives > 0.0 else 0.0

@@ -8,7 +8,7 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from anabranch.metrics._base import Codes, Probabilities, predicted_codes
+from anabranch.metrics._base import Codes, Probabilities, compiled, predicted_codes
 from anabranch.metrics._means import MeanMetric, Means
 
 FADED: Final = 1e-200
@@ -129,12 +129,10 @@ class KappaM(BaselineKappa):
     _counts: NDArray[np.int64]
 
     def _baseline_misses(self, y: Codes, misses: NDArray[np.float64]) -> None:
-        from anabranch.kernels.metrics import majority_misses
-
         missing = int(y.max(initial=-1)) + 1 - len(self._counts)
         if missing > 0:
             self._counts = np.append(self._counts, np.zeros(missing, np.int64))
-        majority_misses(y, self._counts, misses)
+        compiled().majority_misses(y, self._counts, misses)
 
     def reset(self) -> Self:
         """Forget all rows.

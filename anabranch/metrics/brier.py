@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from anabranch.metrics._base import Codes, Probabilities
+from anabranch.metrics._base import Codes, Probabilities, compiled
 from anabranch.metrics._means import MeanMetric, Means
 
 
@@ -65,10 +65,8 @@ class Brier(MeanMetric):
         self.reset()
 
     def _terms(self, y: Codes, proba: Probabilities) -> NDArray[np.float64]:
-        from anabranch.kernels.metrics import squared_distances
-
         terms = np.empty((2, len(y)))
-        squared_distances(y, proba, terms[0])
+        compiled().squared_distances(y, proba, terms[0])
         terms[1] = y >= 2  # its mean tells whether there is such a code
         self._n_columns = max(self._n_columns, proba.shape[1])
         return terms

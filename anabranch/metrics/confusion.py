@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anabranch.checkpoint import register
-from anabranch.metrics._base import Codes, Metric, Probabilities
+from anabranch.metrics._base import Codes, Metric, Probabilities, compiled
 
 
 @register
@@ -50,10 +50,10 @@ class ConfusionMatrix:
         proba : ndarray of float64, shape (n, k)
             Class probabilities.
         """
-        from anabranch.kernels.metrics import count
-
-        self._grow(max(proba.shape[1], int(y.max(initial=-1)) + 1))
-        count(self.counts, y, proba)
+        self._grow(proba.shape[1])
+        done = 0
+        while (done := compiled().count(self.counts, y, proba, done, 1)) < len(y):
+            self._grow(int(y.max()) + 1)
 
     def take_back(self, y: Codes, proba: Probabilities) -> None:
         """Take rows back that were counted.
@@ -64,11 +64,7 @@ class ConfusionMatrix:
         proba : ndarray of float64, shape (n, k)
             As they were counted.
         """
-        from anabranch.kernels.metrics import count
-
-        gone = np.zeros_like(self.counts)
-        count(gone, y, proba)
-        self.counts -= gone
+        compiled().count(self.counts, y, proba, 0, -1)
 
     def merge(self, other: ConfusionMatrix) -> None:
         """Add the counts of another matrix.
@@ -107,17 +103,40 @@ class ConfusionMatrix:
     @property
     def n_rows(self) -> int:
         """Number of rows counted; if they fade, the sum of their weights."""
-        # Hits and misses apart: without a miss, their share is exactly one, rounded as the sums may be.
-        total: int = (self.hits.sum() + self.misses).item()
-        return total
+        return self.totals().rows
 
     @property
     def misses(self) -> int:
         """Number of rows that were not predicted right."""
-        wrong = self.counts.copy()
-        np.fill_diagonal(wrong, 0)
-        misses: int = wrong.sum().item()
-        return misses
+        return self.totals().misses
+
+    def totals(self) -> Totals:
+        """All of these at once, as Python's own numbers, which do not overflow."""
+        counts = self.counts
+        each = np.zeros((3, len(counts)), counts.dtype)
+        misses = compiled().add_up(counts, each)
+        hits, support, predicted = each.tolist()
+        return Totals(hits, support, predicted, misses)
+
+
+class Totals(NamedTuple):
+    """What a confusion matrix adds up to; weights if its rows fade."""
+
+    hits: list[int]
+    support: list[int]
+    predicted: list[int]
+    misses: int
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        # Not by the support: without a miss, the share of the hits is exactly one, however sums are rounded.
+        return sum(self.hits) + self.misses
+
+    @property
+    def recalls(self) -> list[float]:
+        """Recall of each class that has rows."""
+        return [hits / rows for hits, rows in zip(self.hits, self.support, strict=True) if rows > 0]
 
 
 def _grown(counts: NDArray[Any], size: int) -> NDArray[Any]:
@@ -158,11 +177,9 @@ class FadingConfusionMatrix(ConfusionMatrix):
 
     def add(self, y: Codes, proba: Probabilities) -> None:
         """Count rows that have been checked."""
-        from anabranch.kernels.metrics import count_fading
-
         self._grown = _grown(self._grown, max(proba.shape[1], int(y.max(initial=-1)) + 1))
         # Below that, a factor makes no difference.
-        count_fading(self._grown, self._weight, max(self.factor, 1e-100), y, proba)
+        compiled().count_fading(self._grown, self._weight, max(self.factor, 1e-100), y, proba)
 
 
 class CountMetric(Metric):
@@ -229,9 +246,8 @@ class Accuracy(CountMetric):
     @property
     def value(self) -> float:
         """Accuracy over all rows; NaN before the first."""
-        n_rows = self.matrix.n_rows
-        hits: float = self.matrix.hits.sum().item()
-        return hits / n_rows if n_rows else float("nan")
+        totals = self.matrix.totals()
+        return sum(totals.hits) / totals.rows if totals.rows else float("nan")
 
 
 class BalancedAccuracy(CountMetric):
@@ -262,13 +278,8 @@ class BalancedAccuracy(CountMetric):
     @property
     def value(self) -> float:
         """Balanced accuracy over all rows; NaN before the first."""
-        recalls = recalls_of_occurring(self.matrix)
+        recalls = self.matrix.totals().recalls
         return math.fsum(recalls) / len(recalls) if recalls else float("nan")
-
-
-def recalls_of_occurring(matrix: ConfusionMatrix) -> list[float]:
-    """Recall of each class that has rows."""
-    return [h / s for h, s in zip(matrix.hits.tolist(), matrix.support.tolist(), strict=True) if s > 0]
 
 
 class Kappa(CountMetric):
@@ -310,15 +321,14 @@ class Kappa(CountMetric):
     @property
     def value(self) -> float:
         """Kappa over all rows; NaN before the first."""
-        n_rows = self.matrix.n_rows
+        totals = self.matrix.totals()
+        n_rows = totals.rows
         if n_rows == 0:
             return float("nan")
-        # Python's integers do not overflow, and make the one division the only rounding.
-        support, predicted = self.matrix.support.tolist(), self.matrix.predicted.tolist()
-        chance = sum(s * p for s, p in zip(support, predicted, strict=True))
+        chance = sum(s * p for s, p in zip(totals.support, totals.predicted, strict=True))
         if chance == n_rows**2:
             return 0.0
-        agreement = self.matrix.hits.sum().item() * n_rows
+        agreement = sum(totals.hits) * n_rows
         kappa: float = (agreement - chance) / (n_rows**2 - chance)
         return kappa
 
@@ -358,7 +368,7 @@ class GMean(CountMetric):
     @property
     def value(self) -> float:
         """G-mean over all rows; NaN before the first."""
-        recalls = recalls_of_occurring(self.matrix)
+        recalls = self.matrix.totals().recalls
         if not recalls:
             return float("nan")
         # The product of the recalls of many classes would underflow; the product of their roots does not.

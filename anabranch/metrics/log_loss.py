@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from anabranch.metrics._base import Codes, Probabilities
+from anabranch.metrics._base import Codes, Probabilities, compiled
 from anabranch.metrics._means import MeanMetric
 
 EPSILON: Final = 1e-15
@@ -43,8 +43,6 @@ class LogLoss(MeanMetric):
     percent = False
 
     def _terms(self, y: Codes, proba: Probabilities) -> NDArray[np.float64]:
-        from anabranch.kernels.metrics import true_shares
-
         shares = np.empty(len(y))
-        true_shares(y, proba, shares)
+        compiled().true_shares(y, proba, shares)
         return -np.log(np.maximum(shares, EPSILON))

@@ -79,11 +79,7 @@ class ClassMetric(CountMetric):
     @property
     def per_class(self) -> NDArray[np.float64]:
         """The figure of each class, shape (k,); 0 where it would be 0/0."""
-        return np.array([self._figure(*counts) for counts in self._counts()])
-
-    def _counts(self) -> list[tuple[float, float, float]]:
-        matrix = self.matrix
-        return list(zip(matrix.hits.tolist(), matrix.support.tolist(), matrix.predicted.tolist(), strict=True))
+        return np.array([self._figure(*each) for each in zip(*self.matrix.totals()[:3], strict=True)])
 
     def _figure(self, hits: float, support: float, predicted: float) -> float:
         above, below = self._ratio(hits, support, predicted)
@@ -92,9 +88,10 @@ class ClassMetric(CountMetric):
     @property
     def value(self) -> float:
         """The figure over all rows; NaN before the first."""
-        counts = self._counts()
-        if self.matrix.n_rows == 0:
+        totals = self.matrix.totals()
+        if totals.rows == 0:
             return float("nan")
+        counts = list(zip(*totals[:3], strict=True))
         code, average = self.code, self.average
         if code is None and average == "auto":
             code, average = (1, "") if len(counts) <= 2 else (None, "macro")
@@ -103,7 +100,7 @@ class ClassMetric(CountMetric):
         there = [(h, s, p) for h, s, p in counts if s > 0 or p > 0]
         if average == "micro":
             hits = sum(h for h, _, _ in there)
-            return self._figure(hits, self.matrix.n_rows, sum(p for _, _, p in there))
+            return self._figure(hits, totals.rows, sum(p for _, _, p in there))
         weights = [s if average == "weighted" else 1 for _, s, _ in there]
         figures = [self._figure(*each) for each in there]
         # Weights as shares, so that an average of ones is at most one.
