@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_regressor
 
-__all__ = ["exercise", "exercise_metrics"]
+__all__ = ["exercise", "exercise_metrics", "read_files"]
 
 
 def exercise(cls: Any) -> None:
@@ -76,3 +78,14 @@ def exercise_metrics() -> None:
             for i in range(3):
                 metric.update(rows[0][i : i + 1], rows[1][i : i + 1])
                 _ = metric.value
+
+
+def read_files() -> None:
+    """Read a file of each kind that kernels read."""
+    from anabranch.stream import FileStream
+
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in (("rows.csv", "a,b,y\n1,u,0\n2,v,1\n"), ("rows.svm", "1 1:0.5\n0 2:1\n")):
+            path = Path(folder, name)
+            path.write_text(text)
+            FileStream(path).take(2)

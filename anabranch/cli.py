@@ -175,7 +175,8 @@ def run(
         str,
         typer.Argument(
             metavar="STREAM",
-            help="A data set's name, a file's path, or a generator such as 'RandomRBF(n_classes=3)'.",
+            help="A data set's name, a file's path (- for standard input), or a generator such as "
+            "'RandomRBF(n_classes=3)'.",
             show_default=False,
         ),
     ],
@@ -213,6 +214,40 @@ def run(
         str | None,
         typer.Option(metavar="COLUMN", help="Column of a file to predict. \\[default: the last]", show_default=False),
     ] = None,
+    format_: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="Format of a file whose name does not tell, or of standard input: csv, tsv, jsonl, parquet, arrow, "
+            "arff or svmlight.",
+            show_default=False,
+        ),
+    ] = None,
+    delimiter: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHARACTER",
+            help="What separates the columns of a CSV file. \\[default: found out]",
+            show_default=False,
+        ),
+    ] = None,
+    on_bad_row: Annotated[
+        str,
+        typer.Option("--on-bad-row", metavar="raise|skip", help="What to do with a row of a file that does not fit."),
+    ] = "raise",
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Wait for more at the end of a growing file; Ctrl-C ends the run.")
+    ] = False,
+    idle_timeout: Annotated[
+        float | None,
+        typer.Option(
+            "--idle-timeout",
+            metavar="SECONDS",
+            help="End a run that follows a file when nothing new has come for so long.",
+            show_default=False,
+        ),
+    ] = None,
     seed: Annotated[
         int | None,
         typer.Option(
@@ -246,6 +281,10 @@ def run(
     if plot is not None:
         _check_plot(plot)
 
+    from anabranch._startup import import_later
+
+    import_later("scipy.stats", "pandas")
+
     from anabranch import _expression
     from anabranch.evaluation import prequential
     from anabranch.evaluation._scores import chosen
@@ -255,7 +294,15 @@ def run(
     model = _expression.learner(learner, defaults)
     if save is not None and not callable(getattr(model, "save", None)):
         raise ValueError(f"--save: {type(model).__name__} cannot be saved")
-    rows = _stream(stream, target, defaults, _notice(quiet))
+    of_files = {
+        "target": target,
+        "format": format_,
+        "delimiter": "\t" if delimiter == "\\t" else delimiter,
+        "on_bad_row": on_bad_row,
+        "follow": follow,
+        "idle_timeout": idle_timeout,
+    }
+    rows = _stream(stream, of_files, defaults, _notice(quiet))
     endless = max_rows is None and _is_endless(rows)
     if endless:
         max_rows = _ENDLESS_ROWS
@@ -322,22 +369,34 @@ def _check_plot(name: str) -> None:
         raise ValueError(f"--plot: {name} must end in one of {', '.join(f'.{kind}' for kind in sorted(kinds))}")
 
 
-def _stream(text: str, target: str | None, defaults: dict[str, Any], notice: Callable[[str], None]) -> Any:
+_FILE_OPTIONS = {
+    "target": None,
+    "format": None,
+    "delimiter": None,
+    "on_bad_row": "raise",
+    "follow": False,
+    "idle_timeout": None,
+}  # what FileStream takes, as it is where no option says otherwise
+
+
+def _stream(text: str, of_files: dict[str, Any], defaults: dict[str, Any], notice: Callable[[str], None]) -> Any:
     """Make the stream that a data set's name, a path or an expression stands for."""
     from anabranch import _expression, datasets
     from anabranch.stream import GENERATORS, FileStream
 
     path = Path(text)
     is_file = len(text) < 4096 and os.path.exists(text)
+    given = {name: value for name, value in of_files.items() if value != _FILE_OPTIONS[name]}
+    option = "--" + next(iter(given), "").replace("_", "-")
     if text in datasets.names():
-        if target is not None:
-            raise ValueError(f"--target is for files: the target of the data set {text} is fixed")
+        if given:
+            raise ValueError(f"{option} is for files: the data set {text} has its own")
         return datasets.load(text, progress=notice)
-    if is_file and text not in GENERATORS:
-        return FileStream(path, target)
+    if text == "-" or (is_file and text not in GENERATORS):
+        return FileStream(text, **given)
     if _expression.is_call(text) or text in GENERATORS:
-        if target is not None:
-            raise ValueError("--target is for files: a generator has its own")
+        if given:
+            raise ValueError(f"{option} is for files: a generator has its own")
         return _expression.stream(text, defaults)
     if path.suffix or "/" in text or os.sep in text:
         raise FileNotFoundError(f"there is no file {text}")
@@ -504,6 +563,10 @@ def _report(result: Run, endless: bool, outputs: dict[str, str]) -> None:
     elif endless:
         rows += " of an endless stream (--max-rows for more)"
     facts = [("Rows", rows)]
+    if skipped := result.stream.get("n_bad_rows"):
+        facts.append(
+            ("Skipped", f"{skipped:,} bad row{'s' * (skipped != 1)}, the first: {result.stream['bad_rows'][0]}")
+        )
     learner = result.learner
     if hasattr(learner, "n_features_in_"):
         facts.append(("Features", f"{learner.n_features_in_:,}"))
@@ -722,7 +785,7 @@ def warmup() -> None:
     import time
 
     from anabranch import _expression
-    from anabranch._warmup import exercise, exercise_metrics
+    from anabranch._warmup import exercise, exercise_metrics, read_files
     from anabranch.kernels import cache_folder, compilations
 
     start = time.perf_counter()
@@ -731,6 +794,7 @@ def warmup() -> None:
         print(f"[{number}/{len(classes)}] {cls.__name__}", file=sys.stderr, flush=True)
         exercise(cls)
     exercise_metrics()
+    read_files()
     n = compilations()
     what = f"{n} kernel{'' if n == 1 else 's'} compiled" if n else "nothing left to compile"
     print(f"{what}, {len(classes)} learners exercised in {_duration(time.perf_counter() - start)}")

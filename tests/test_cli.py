@@ -103,6 +103,46 @@ def test_an_endless_stream_is_cut_and_says_so(monkeypatch):
     assert "endless" not in invoke("run", "SEA(n_rows=1200)", "-m", "accuracy").stdout
 
 
+def test_run_on_a_file_with_bad_rows(tmp_path):
+    path = tmp_path / "rows.txt"
+    path.write_text("a;b;y\n" + "1;2;0\n2;1;1\n" * 200 + "x;1;0\n3\n")
+    options = ("--format", "csv", "-m", "accuracy")
+    result = invoke("run", path, *options)
+    assert result.exit_code == 2
+    assert "rows.txt: line 402, column 'a' holds 'x'" in the_error(result)
+    result = invoke("run", path, *options, "--on-bad-row", "skip")
+    assert "Skipped   2 bad rows, the first: line 402, column 'a' holds 'x'" in result.stdout
+    stream = json.loads(invoke("run", path, *options, "--on-bad-row", "skip", "--json", "-").stdout)["stream"]
+    assert stream["n_bad_rows"] == 2
+    assert [what[:8] for what in stream["bad_rows"]] == ["line 402", "line 403"]
+    assert "--on-bad-row" not in result.stdout
+    result = invoke("run", path, *options, "--on-bad-row", "drop")
+    assert "on_bad_row must be 'raise' or 'skip'" in the_error(result)
+    result = invoke("run", path, *options, "--delimiter", ",")
+    assert "give delimiter=';'" in the_error(result)
+
+
+def test_run_on_standard_input_and_on_a_growing_file(csv):
+    text = csv.read_text()
+    rows = str(text.count("\n") - 1)
+    result = in_a_process("run", "-", "--format", "csv", "-m", "accuracy", input=text)
+    assert "on standard input" in result.stdout
+    assert f"Rows      {rows}" in result.stdout.replace(",", "")
+    result = in_a_process("run", csv, "--follow", "--idle-timeout", "0.5", "-m", "accuracy")
+    assert f"Rows      {rows}" in result.stdout.replace(",", "")
+
+
+def test_what_the_command_leaves_for_later():
+    code = (
+        "import sys\nfrom anabranch._startup import import_later\nimport_later('scipy.stats', 'pandas')\n"
+        "import sklearn.base\nprint('scipy.stats._stats_py' in sys.modules, 'pandas.core' in sys.modules)\n"
+        "import scipy.stats, pandas.api.types\nfrom pandas import Series\n"
+        "print(scipy.stats.norm.cdf(0), Series([1, 2]).sum(), pandas.api.types.is_list_like([]))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["False False", "0.5 3 True"]
+
+
 def test_run_on_a_file(csv):
     result = invoke("run", csv, "--target", "kind", "-m", "accuracy", "--json", "-", "--window", 100)
     assert result.exit_code == 0, result.output
@@ -176,6 +216,9 @@ def test_chunk_size_changes_nothing():
         (["run", "SEA", "--window", "0"], "--window"),
         (["run", "SEA", "--max-rows", "many"], "--max-rows"),
         (["run", "SEA", "--target", "x0"], "--target is for files"),
+        (["run", "SEA", "--on-bad-row", "skip"], "--on-bad-row is for files: a generator has its own"),
+        (["run", "electricity", "--follow"], "--follow is for files: the data set electricity has its own"),
+        (["run", "-"], "standard input needs a format: one of arff, arrow, csv"),
         (["run", "electricity", "--target", "x0"], "--target is for files"),
         (["run", "SEA", "--json", "nowhere/out.json"], "--json: there is no folder .*nowhere"),
         (["run", "SEA", "--csv", "."], "is a folder"),

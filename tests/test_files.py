@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import itertools
 import json
 import math
 import os
@@ -518,6 +519,31 @@ def test_every_format_gives_the_same_rows(
         if chunks:
             assert all(y.dtype == np.int64 for _, y in chunks), name
             assert pa.concat_tables([X for X, _ in chunks]).combine_chunks().equals(expected.combine_chunks()), name
+
+
+@pytest.mark.parametrize("name", [*WRITERS, "t.svm"])
+def test_passes_do_not_disturb_each_other(tmp_path: Path, name: str) -> None:
+    n = 20_000
+    rng = np.random.default_rng(0)
+    table = pa.table({"a": rng.random(n), "b": rng.random(n), "y": rng.integers(5, size=n)})
+    path = tmp_path / name
+    if name == "t.svm":
+        path.write_text("".join(f"{row['y']} 1:{row['a']} 2:{row['b']}\n" for row in table.to_pylist()))
+    else:
+        WRITERS[name](table, path)
+    stream = FileStream(path, block_size=8000)
+    for _ in range(5):
+        stream.take(1)  # given up while it reads ahead
+    passes = [stream.chunks(100), stream.chunks(100, skip=50), stream.chunks(100)]
+    got: list[list[Any]] = [[], [], []]
+    while any(
+        [got[k].append(chunk) is None for k, rows in enumerate(passes) if (chunk := next(rows, None)) is not None]
+    ):
+        pass
+    for chunks, skip in zip(got, (0, 50, 0), strict=True):
+        np.testing.assert_array_equal(np.concatenate([y for _, y in chunks]), table["y"].to_numpy()[skip:])
+        X = [X[:, [0]].toarray()[:, 0] if sparse.issparse(X) else X[:, 0] for X, _ in chunks]
+        np.testing.assert_array_equal(np.concatenate(X), table["a"].to_numpy()[skip:])
 
 
 def test_formats_by_name_and_by_format(tmp_path: Path) -> None:

@@ -438,6 +438,8 @@ def describe_stream(stream: Any) -> dict[str, Any]:
     parameters: Callable[[], Mapping[str, Any]] | None = getattr(stream, "parameters", None)
     if callable(parameters):
         described["parameters"] = {name: plain(value) for name, value in parameters().items()}
+    if getattr(stream, "n_bad_rows", None) is not None:
+        described |= {"n_bad_rows": stream.n_bad_rows, "bad_rows": list(stream.bad_rows)}
     digest = getattr(getattr(stream, "dataset", None), "sha256", None)
     if digest is not None:
         described["sha256"] = str(digest)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from anabranch.stream import _table
-from anabranch.stream._arrow import arrow
 from anabranch.stream._cells import LONGEST_ROW, Bits, CellReader, Cells, Cut, Dialect, as_buffer
 from anabranch.stream._source import CutOff, Source
 from anabranch.stream._table import Table
@@ -170,9 +169,8 @@ class CsvReader(CellReader):
             return "number" if n_numbers >= most else "text"
         there = values[clear & ~np.isnan(values)]
         if j == self.table.target and len(there) and not len(unclear) and (there == np.floor(there)).all():
-            compute = arrow("pyarrow.compute")
-            written = cells.text(data, cut, j)
-            if not compute.any(compute.match_substring_regex(written, "[.eE]")).as_py():
+            written = bytes(cells.text(data, cut, j).buffers()[2])
+            if not any(sign in written for sign in b".eE"):
                 return "whole" if np.abs(there).max() < _table.WHOLE else "number"
         return "number"
 

@@ -251,7 +251,8 @@ class FileStream(Stream):
         return f"FileStream({', '.join(parts)})"
 
     def _chunks(self, size: int, skip: int) -> Iterator[Chunk]:
-        self.n_bad_rows, self.bad_rows = 0, []
+        bad_rows: list[str] = []
+        self.n_bad_rows, self.bad_rows = 0, bad_rows
         pending: deque[tuple[int, str]] = deque()  # bad rows read, but not yet passed: the good ones before, and why
         rows = skip
         if self.format == "svmlight":
@@ -264,17 +265,17 @@ class FileStream(Stream):
             chunks = rechunk(self._good(pending), size, skip, join=arrow().concat_tables)
         for X, y in chunks:
             rows += len(y)
-            self._count(pending, rows)
+            self._count(pending, rows, bad_rows)
             yield X, y
-        self._count(pending, math.inf)
+        self._count(pending, math.inf, bad_rows)
 
-    def _count(self, pending: deque[tuple[int, str]], rows: float) -> None:
-        """Count the bad rows that lie before the last of so many good ones."""
-        while pending and pending[0][0] < rows:
+    def _count(self, pending: deque[tuple[int, str]], rows: float, bad_rows: list[str]) -> None:
+        """Count the bad rows that lie before the last of so many good ones; those of the latest pass alone."""
+        while pending and pending[0][0] < rows and self.bad_rows is bad_rows:
             _, what = pending.popleft()
             self.n_bad_rows += 1
-            if len(self.bad_rows) < _SHOWN_BAD:
-                self.bad_rows.append(what)
+            if len(bad_rows) < _SHOWN_BAD:
+                bad_rows.append(what)
 
     def _good(self, pending: deque[tuple[int, str]]) -> Iterator[Chunk]:
         """The rows that fit, part by part; what does not is raised, or put among those to be counted."""

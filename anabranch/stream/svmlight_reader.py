@@ -35,12 +35,11 @@ class SvmlightReader:
     def __init__(self, source: Source, block_size: int, n_features: int | None) -> None:
         self.source = source
         self.block_size = block_size
-        self._pairs = _Pairs()
         try:
             first = self._first()
             highest, lowest, whole = self._measured([first])
             if n_features is None and source.can_seek:
-                found = blocks(source, self._pairs.cut, block_size, b"", 1, quoted=False)
+                found = blocks(source, _Pairs().cut, block_size, b"", 1, quoted=False)
                 highest, lowest, whole = self._measured(block.cut for block in found if block.lost is None)
         except CutOff as error:
             raise ValueError(f"cannot read {source.name}: {error}") from error
@@ -54,7 +53,7 @@ class SvmlightReader:
         while True:
             head, whole = self.source.peek(size)
             refuse_binary(self.source.name, head)
-            cut = self._pairs.cut(as_buffer(head), len(head), whole and not self.source.follow)
+            cut = _Pairs().cut(as_buffer(head), len(head), whole and not self.source.follow)
             if cut.n:
                 return cut
             if len(cut.troubles):
@@ -77,7 +76,8 @@ class SvmlightReader:
 
     def parts(self) -> Iterator[Part]:
         """Read the file from its beginning."""
-        for block in blocks(self.source, self._pairs.cut, self.block_size, b"", 1, quoted=False):
+        # Arrays of its own for each pass: one that was given up may still be reading ahead.
+        for block in blocks(self.source, _Pairs().cut, self.block_size, b"", 1, quoted=False):
             if block.lost is not None:
                 yield Part(None, np.empty(0), [Bad(0, block.lost)], block.fatal)
             else:
@@ -96,11 +96,8 @@ class SvmlightReader:
             why = "give n_features" if not self._told else "correct the line, or give a larger n_features"
             if indices[entry] < 0:
                 why = "indices begin with 1 as far as was seen beforehand: correct the line"
-            where = f"line {line + rows[row, 0]:,}"
-            wrong.setdefault(
-                row,
-                f"{where} has the index {indices[entry] + self._from}, but there are {self.n_features:,} columns: {why}",
-            )
+            where, index = f"line {line + rows[row, 0]:,}", indices[entry] + self._from
+            wrong.setdefault(row, f"{where} has the index {index}, but there are {self.n_features} columns: {why}")
         if self.table.kinds[0] == "whole":
             fits = (np.abs(labels) < _table.WHOLE) & (labels == np.floor(labels))
             for row in np.flatnonzero(~fits).tolist():
@@ -210,9 +207,3 @@ class _Pairs:
             pointers[row + 1 :] += len(entries[1])
         troubles = np.array(wrong, np.int64).reshape(-1, 6)
         return Cut(len(labels), troubles, place, lines, (labels, pointers, indices, values, rows))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {}  # none of it outlives a call
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self._size = 0
