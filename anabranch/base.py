@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -120,6 +120,29 @@ class StreamLearner(BaseEstimator):
     def _new_schema(self) -> Schema:
         nominal = getattr(self, "nominal_features", None)
         return Schema(() if nominal is None else nominal)
+
+    def announce_nominal(self, nominal_features: Sequence[int]) -> Self:
+        """Make known, before the first row, which columns of arrays hold codes of nominal values.
+
+        This is for those who know the stream but did not make the learner: it does nothing where the parameter
+        ``nominal_features`` is given, or where a row has been met already.
+
+        Parameters
+        ----------
+        nominal_features : sequence of int
+            Positions of the columns.
+
+        Returns
+        -------
+        self
+        """
+        untouched = self._schema is None or (not self._schema.names and self._schema.width is None)
+        if len(nominal_features) and untouched and getattr(self, "nominal_features", None) is None:
+            if self._schema is None:
+                check_parameters(self._constraints, self.get_params(deep=False))
+                self._begin()
+            self._schema = Schema(nominal_features)
+        return self
 
     @property
     def n_features_in_(self) -> int:

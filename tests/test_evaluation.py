@@ -470,3 +470,21 @@ def test_an_error_says_where_in_the_stream():
     stream = ArrayStream(X, np.arange(500) % 2, name="log", feature_names=["load", "heat"])
     with pytest.raises(ValueError, match=r"log, in the chunk that begins with row 400: .*column 'heat', row 20"):
         prequential(NoChangeClassifier(), stream, chunk_size=100)
+
+
+def test_nominal_columns_of_streams_are_announced() -> None:
+    from anabranch.stream import STAGGER
+    from anabranch.tree import HoeffdingTreeClassifier
+
+    stream = STAGGER(function=2, n_rows=3000)
+    told = HoeffdingTreeClassifier(nominal_features=[0, 1, 2])
+    untold, numeric = HoeffdingTreeClassifier(), HoeffdingTreeClassifier(nominal_features=[])
+    figures = [prequential(learner, stream, ["accuracy"]).metrics for learner in (told, untold, numeric)]
+    assert figures[0] == figures[1]
+    assert untold.nominal_features is None
+    assert untold._schema is not None
+    assert untold._schema.nominal.all()
+    assert numeric._schema is not None
+    assert not numeric._schema.nominal.any()
+    # A learner that has met rows keeps to what it knows.
+    assert numeric.announce_nominal([0])._schema.nominal.tolist() == [False] * 3  # type: ignore[union-attr]

@@ -44,7 +44,8 @@ def prequential(
         ``test_then_train``, each chunk is first predicted as a whole and then learned as a whole: the model
         that predicts a row is up to ``chunk_size - 1`` rows old, and the result depends on `chunk_size`.
     stream : Stream
-        Where rows come from. Classes it knows are announced before the first row.
+        Where rows come from. Classes it knows, and columns of arrays that hold codes of nominal values, are
+        announced before the first row.
     metrics : iterable of str, type of Metric or Metric, optional
         Names, classes or instances; instances are copied and begin empty. By default accuracy, kappa, G-mean,
         AUC and log loss. (AUC keeps all scores: about ``8 * k + 8`` bytes per row for `k` classes.)
@@ -177,8 +178,10 @@ def _located(error: Exception, stream: Any, name: str, rows: int) -> str:
 
 
 def _step(learner: Any, stream: Any) -> Callable[[Any, Any], Any]:
-    """How the learner tests and trains on a chunk; announce the stream's classes where that is possible."""
+    """How the learner tests and trains on a chunk; announce classes and nominal columns where that is possible."""
     if callable(getattr(learner, "test_then_train", None)):
+        if hasattr(learner, "announce_nominal"):
+            learner.announce_nominal(getattr(stream, "nominal_features", ()))
         if stream.classes is not None and hasattr(learner, "announce"):
             learner.announce(stream.classes)
         return learner.test_then_train  # type: ignore[no-any-return]
