@@ -344,7 +344,7 @@ def learner(text: str, defaults: Mapping[str, Any] | None = None) -> Any:
 
 
 def stream(text: str, defaults: Mapping[str, Any] | None = None) -> Any:
-    """Make the generator that an expression describes.
+    """Make the generator, or the `DriftStream` of generators, that an expression describes.
 
     Parameters
     ----------
@@ -361,8 +361,10 @@ def stream(text: str, defaults: Mapping[str, Any] | None = None) -> Any:
     Examples
     --------
     >>> stream("SEA(function=3)", {"seed": 7})
-    SEA(function=3, threshold=None, noise=0.0, seed=7, n_rows=None)
+    SEA(function=3, threshold=None, noise=0.0, minority_share=None, chunk_rows=1000, seed=7, n_rows=None)
+    >>> stream("DriftStream([SEA(1), SEA(3)], [5000], widths=1000)").name
+    'SEA(seed=1) + SEA(function=3, seed=1)'
     """
-    from anabranch.stream import GENERATORS
+    from anabranch.stream import GENERATORS, DriftStream
 
-    return parse(text).build(GENERATORS, "stream", defaults)
+    return parse(text).build({**GENERATORS, "DriftStream": DriftStream}, "stream", defaults)

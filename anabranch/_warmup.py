@@ -1,4 +1,4 @@
-"""Running a learner through everything that compiles."""
+"""Running learners and generators through everything that compiles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_regressor
 
-__all__ = ["exercise", "exercise_metrics", "read_files"]
+__all__ = ["exercise", "exercise_metrics", "exercise_streams", "read_files"]
 
 
 def exercise(cls: Any) -> None:
@@ -89,3 +89,14 @@ def read_files() -> None:
             path = Path(folder, name)
             path.write_text(text)
             FileStream(path).take(2)
+
+
+def exercise_streams() -> None:
+    """Draw a row of every generator, so that all their kernels are compiled."""
+    from anabranch.stream import GENERATORS, SEA, DriftStream, RandomRBF
+
+    generators: list[Any] = list(GENERATORS.values())
+    for generator in generators:
+        generator().take(1)
+    RandomRBF(drift_speed=0.001).take(1)
+    DriftStream([SEA(1), SEA(3)], [10], widths=10).take(1)

@@ -308,7 +308,7 @@ def test_generators_can_be_made_again(name: str) -> None:
     assert len(stream.take(1000)[1]) == 100
     assert stream.n_rows == 100
     assert GENERATORS[name]().n_rows is None
-    assert stream.feature_names == [f"x{j}" for j in range(stream.n_features)]
+    assert len(set(stream.feature_names)) == stream.n_features
 
 
 @pytest.mark.parametrize("name", GENERATORS)

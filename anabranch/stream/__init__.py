@@ -2,24 +2,56 @@
 
 from __future__ import annotations
 
+from anabranch.stream.agrawal import Agrawal
 from anabranch.stream.array import ArrayStream
 from anabranch.stream.base import Stream
+from anabranch.stream.drift import DriftStream
 from anabranch.stream.file import FileStream
 from anabranch.stream.frame import FrameStream
 from anabranch.stream.generator import Generator
+from anabranch.stream.hyperplane import Hyperplane
+from anabranch.stream.led import LED
+from anabranch.stream.moving_gaussian import MovingGaussian
 from anabranch.stream.random_rbf import RandomRBF
+from anabranch.stream.random_tree import RandomTree
+from anabranch.stream.rotating_checkerboard import RotatingCheckerboard
 from anabranch.stream.sea import SEA
+from anabranch.stream.stagger import STAGGER
+from anabranch.stream.waveform import Waveform
 
-GENERATORS: dict[str, type[Generator]] = {"RandomRBF": RandomRBF, "SEA": SEA}
+GENERATORS: dict[str, type[Generator]] = {
+    cls.__name__: cls
+    for cls in (
+        Agrawal,
+        Hyperplane,
+        LED,
+        MovingGaussian,
+        RandomRBF,
+        RandomTree,
+        RotatingCheckerboard,
+        SEA,
+        STAGGER,
+        Waveform,
+    )
+}
 """The generators by name, for those who take the name from a user."""
 
 __all__ = [
     "GENERATORS",
+    "LED",
     "SEA",
+    "STAGGER",
+    "Agrawal",
     "ArrayStream",
+    "DriftStream",
     "FileStream",
     "FrameStream",
     "Generator",
+    "Hyperplane",
+    "MovingGaussian",
     "RandomRBF",
+    "RandomTree",
+    "RotatingCheckerboard",
     "Stream",
+    "Waveform",
 ]

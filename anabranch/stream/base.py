@@ -37,6 +37,8 @@ class Stream(abc.ABC):
         Where chunks are arrays: indices of the columns that hold nominal codes.
     classes : ndarray or None
         The labels in sorted order, if known beforehand.
+    endless : bool
+        Whether rows never end, so that someone else has to say how many are wanted.
 
     Examples
     --------
@@ -57,6 +59,7 @@ class Stream(abc.ABC):
     feature_names: list[str] | None = None
     nominal_features: Sequence[int] = ()
     classes: Labels | None = None
+    endless: bool = False
 
     def chunks(self, size: int = 1000, skip: int = 0) -> Iterator[Chunk]:
         """Hand out the rows from row `skip` on, `size` at a time.
@@ -113,6 +116,24 @@ def whole_number(name: str, value: Any, least: int) -> int:
         number = least - 1
     if number < least or isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    return number
+
+
+def number_between(name: str, value: Any, lowest: float, highest: float) -> float:
+    """Return `value` as a float from `lowest` to `highest`, or raise a ValueError that names the parameter.
+
+    >>> number_between("noise", 1.5, 0, 1)
+    Traceback (most recent call last):
+        ...
+    ValueError: noise must be a number from 0 to 1, got 1.5
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not lowest <= number <= highest or not np.isfinite(number):
+        what = f"from {lowest:g} to {highest:g}" if np.isfinite(highest) else f"of at least {lowest:g}"
+        raise ValueError(f"{name} must be a number {what}, got {value!r}")
     return number
 
 
