@@ -175,7 +175,7 @@ def run(
         str,
         typer.Argument(
             metavar="STREAM",
-            help="A data set's name, a file's path (- for standard input), or a generator such as "
+            help="A data set's name ('openml:31' for OpenML's), a file's path (- for standard input), or a generator such as "
             "'RandomRBF(n_classes=3)'.",
             show_default=False,
         ),
@@ -382,13 +382,14 @@ _FILE_OPTIONS = {
 def _stream(text: str, of_files: dict[str, Any], defaults: dict[str, Any], notice: Callable[[str], None]) -> Any:
     """Make the stream that a data set's name, a path or an expression stands for."""
     from anabranch import _expression, datasets
+    from anabranch.datasets.openml import is_openml
     from anabranch.stream import GENERATORS, FileStream
 
     path = Path(text)
     is_file = len(text) < 4096 and os.path.exists(text)
     given = {name: value for name, value in of_files.items() if value != _FILE_OPTIONS[name]}
     option = "--" + next(iter(given), "").replace("_", "-")
-    if text in datasets.names():
+    if text in datasets.names() or is_openml(text):
         if given:
             raise ValueError(f"{option} is for files: the data set {text} has its own")
         return datasets.load(text, progress=notice)
@@ -408,9 +409,7 @@ def _stream(text: str, of_files: dict[str, Any], defaults: dict[str, Any], notic
 
 
 def _is_endless(stream: Any) -> bool:
-    from anabranch.stream import Generator
-
-    return stream.n_rows is None and isinstance(stream, Generator)
+    return bool(getattr(stream, "endless", False))
 
 
 def _notice(quiet: bool) -> Callable[[str], None]:
@@ -685,6 +684,34 @@ def list_(
                 console.print()
 
 
+@app.command()
+def datasets(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """List the data sets: rows, features, classes, whether they are on this machine, and on what terms."""
+    found = _listed_datasets()
+    if as_json:
+        print(json.dumps(found, indent=2, ensure_ascii=False))
+        return
+    table = _table(
+        ("Name", "left"),
+        ("Rows", "right"),
+        ("Features", "right"),
+        ("Classes", "right"),
+        ("Cached", "left"),
+        ("Licence", "left"),
+    )
+    for entry in found:
+        table.add_row(
+            entry["name"],
+            f"{entry['rows']:,}",
+            f"{entry['features']:,}",
+            str(len(entry["classes"])),
+            "yes" if entry["cached"] else "no",
+            entry["licence"],
+        )
+    with _console() as console:
+        console.print(table)
+
+
 def _first_sentence(text: str | None) -> str:
     r"""Return the first paragraph of a docstring on one line, without its markup.
 
@@ -708,7 +735,11 @@ def _listed_datasets() -> list[dict[str, Any]]:
             "features": known.n_features,
             "classes": known.classes,
             "summary": known.description,
+            "nominal_features": list(known.nominal),
             "source": known.source,
+            "licence": known.licence,
+            "package": f"{known.artifact.package}=={known.artifact.version}",
+            "cached": datasets.is_cached(known.name),
         }
         for known in map(datasets.info, datasets.names())
     ]
@@ -785,7 +816,7 @@ def warmup() -> None:
     import time
 
     from anabranch import _expression
-    from anabranch._warmup import exercise, exercise_metrics, read_files
+    from anabranch._warmup import exercise, exercise_metrics, exercise_streams, read_files
     from anabranch.kernels import cache_folder, compilations
 
     start = time.perf_counter()
@@ -795,6 +826,7 @@ def warmup() -> None:
         exercise(cls)
     exercise_metrics()
     read_files()
+    exercise_streams()
     n = compilations()
     what = f"{n} kernel{'' if n == 1 else 's'} compiled" if n else "nothing left to compile"
     print(f"{what}, {len(classes)} learners exercised in {_duration(time.perf_counter() - start)}")

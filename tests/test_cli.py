@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from anabranch import __version__, _expression
+from anabranch import __version__, _expression, datasets
 from anabranch.cli import app
 from anabranch.tree import HoeffdingTreeClassifier
 
@@ -357,6 +357,32 @@ def test_list_as_json():
         assert _expression.learner(entry["name"]) is not None
     for entry in everything["generators"]:
         assert _expression.stream(entry["name"]) is not None
+
+
+def test_datasets():
+    result = invoke("datasets")
+    assert result.exit_code == 0, result.output
+    lines = {line.split()[0]: line for line in result.stdout.splitlines() if line}
+    assert list(lines)[1:] == datasets.names()
+    assert lines["Name"].split() == ["Name", "Rows", "Features", "Classes", "Cached", "Licence"]
+    assert "327,346" in lines["flights"]
+    assert "CC0" in lines["flights"]
+    listed = json.loads(invoke("datasets", "--json").stdout)
+    assert [entry["name"] for entry in listed] == datasets.names()
+    for entry in listed:
+        assert entry["cached"] == datasets.is_cached(entry["name"])
+        assert lines[entry["name"]].split()[4] == ("yes" if entry["cached"] else "no")
+        assert entry["licence"]
+        assert entry["package"]
+
+
+def test_streams_by_expression():
+    assert invoke("run", "openml:x", "MajorityClass").exit_code == 2
+    result = invoke("run", "DriftStream([SEA(1), SEA(3)], [500], widths=100)", "MajorityClass", "--max-rows", "1000")
+    assert result.exit_code == 0, result.output
+    assert "1,000" in result.stdout
+    assert "endless" in invoke("run", "DriftStream([SEA(1), SEA(3)], every=500)", "MajorityClass").stdout
+    assert invoke("run", "LED", "MajorityClass", "--max-rows", "1000").exit_code == 0
 
 
 def test_warmup_leaves_nothing_to_compile():

@@ -1,23 +1,31 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import hashlib
+import io
 import os
 import subprocess
 import sys
+import tarfile
 import zipfile
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+import sklearn.datasets
 
 from anabranch import datasets
-from anabranch.datasets import DatasetError, fetch, registry
-from anabranch.datasets.registry import Artifact
+from anabranch.datasets import DatasetError, fetch, prepare, registry
+from anabranch.datasets.registry import Artifact, Dataset
+from anabranch.dummy import MajorityClassClassifier
+from anabranch.evaluation import prequential
 
-ARTIFACT = Artifact("made-up", "1.0", "3.7", "cp", "cp37m", "any")
+ARTIFACT = Artifact("made-up", "1.0", "0" * 64, "MIT", "3.7", "cp", "cp37m", "any")
 FILES = {
     "small": b"feat_1,feat_2,target\n1,2,0\n3,4,1\n5,6,1\n",
     "other": b"feat_1,feat_2,target\n1,2,1\n",
@@ -35,7 +43,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             feature_names=("length", "width"),
             class_counts={1: 2, 0: 1},
             artifact=ARTIFACT,
-            member=f"pkg/data/{name}.csv",
+            members=((f"pkg/data/{name}.csv", hashlib.sha256(content).hexdigest()),),
             sha256=hashlib.sha256(content).hexdigest(),
         )
         for name, content in FILES.items()
@@ -75,12 +83,18 @@ def fail(message: str) -> Callable[[Artifact, Path], None]:
 
 
 def test_registry() -> None:
-    assert datasets.names() == ["covertype", "electricity", "weather"]
+    assert len(datasets.names()) == 16
+    assert datasets.names() == sorted(datasets.names())
     for name in datasets.names():
         dataset = datasets.info(name)
         assert dataset.name == name
         assert sum(dataset.class_counts.values()) == dataset.n_rows
-        assert len(dataset.sha256) == 64
+        assert {
+            len(digest) for digest in (dataset.sha256, dataset.artifact.sha256, *dict(dataset.members).values())
+        } == {64}
+        assert set(dataset.nominal) <= set(dataset.feature_names)
+        assert dataset.target not in dataset.feature_names
+        assert len(dataset.members) == 1 or dataset.preparation
         assert len(set(dataset.feature_names)) == dataset.n_features
         assert dataset.description
         assert dataset.source
@@ -90,7 +104,9 @@ def test_registry() -> None:
 
 
 def test_unknown_name() -> None:
-    with pytest.raises(ValueError, match=r"no data set 'wether'. Did you mean 'weather'\? There are: covertype"):
+    with pytest.raises(
+        ValueError, match=r"no data set 'wether'. Did you mean 'weather'\? There are: census_income, covertype"
+    ):
         datasets.load("wether")
     with pytest.raises(ValueError, match="no data set 'xyz'"):
         datasets.info("xyz")
@@ -221,8 +237,12 @@ def test_how_pip_is_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     fetch.download(registry.REGISTRY["weather"].artifact, tmp_path)
     (command,) = calls
     assert command[:4] == [sys.executable, "-m", "pip", "download"]
-    assert command[-1] == "scikit-multiflow==0.4.1"
-    assert {"--no-deps", "--only-binary=:all:"} < set(command)
+    assert command[-2] == "-r"
+    # Nothing but the registered archive is let through.
+    assert Path(command[-1]).read_text() == (
+        f"scikit-multiflow==0.4.1 --hash=sha256:{registry.REGISTRY['weather'].artifact.sha256}\n"
+    )
+    assert {"--no-deps", "--only-binary=scikit-multiflow"} < set(command)
     for option, value in [("-d", str(tmp_path)), ("--abi", "cp37m"), ("--platform", "manylinux1_x86_64")]:
         assert command[command.index(option) + 1] == value
 
@@ -266,8 +286,150 @@ def test_cache_folder(
     assert datasets.cache_folder() == expected
 
 
-def provided(name: str) -> bool:
-    return any(fetch._provided(registry.REGISTRY[name]))
+def test_source_archives(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = FILES["small"]
+
+    def download(artifact: Artifact, folder: Path) -> None:
+        with tarfile.open(folder / "made-up-1.0.tar.gz", "w:gz") as archive:
+            entry = tarfile.TarInfo("pkg/data/small.csv")
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+
+    monkeypatch.setattr(fetch, "download", download)
+    assert not datasets.is_cached("small")
+    assert datasets.load("small").n_rows == 3
+    assert datasets.is_cached("small")
+    with pytest.raises(DatasetError, match=r"other\.csv"):
+        datasets.load("other")
+
+
+def dataset_of(preparation: str, contents: list[bytes], features: tuple[str, ...]) -> Dataset:
+    return Dataset(
+        name="made",
+        description="",
+        source="",
+        n_rows=0,
+        feature_names=features,
+        target="y",
+        class_counts={},
+        artifact=ARTIFACT,
+        members=tuple((f"pkg/raw{i}", hashlib.sha256(content).hexdigest()) for i, content in enumerate(contents)),
+        sha256="",
+        preparation=preparation,
+    )
+
+
+@pytest.mark.parametrize(
+    ("preparation", "contents", "expected"),
+    [
+        ("gzipped", [gzip.compress(b"p,q,r\n1,2,0\n")], b"a,b,y\n1,2,0\n"),
+        ("without_header", [b"1, x, no\n\n2, y, yes\n"], b"a,b,y\n1,x,no\n2,y,yes\n"),
+        ("without_header", [b"  1   2   1 \n  3 4 2 \n"], b"a,b,y\n1,2,1\n3,4,2\n"),
+        ("svmguide", [b"0,1,2\n-1,5,6\n", b"0,1,2\n+1,7,8\n"], b"a,b,y\n5,6,-1\n7,8,1\n"),
+    ],
+)
+def test_preparations(preparation: str, contents: list[bytes], expected: bytes) -> None:
+    assert prepare.prepared(dataset_of(preparation, contents, ("a", "b")), contents) == expected
+
+
+def test_preparation_of_the_census() -> None:
+    line = b", ".join([b"Not in universe"] * 24 + [b"1700.09"] + [b"x"] * 16)
+    rows = prepare.census(datasets.info("census_income"), [line + b", - 50000.\n", line + b", 50000+.\n"])
+    assert [(len(row), "1700.09" in row, row[-1]) for row in rows] == [(41, False, "0"), (41, False, "1")]
+
+
+def test_preparation_of_flights() -> None:
+    names = "year,month,day,dep_time,sched_dep_time,dep_delay,arr_time,sched_arr_time,arr_delay,carrier,flight,tailnum,"
+    text = (
+        f"{names}origin,dest,air_time,distance,hour,minute,time_hour\n"
+        "2013,10,1,NA,600,NA,NA,700,NA,UA,1,N1,EWR,IAH,NA,100,6,0,x\n"  # cancelled
+        "2013,10,1,517,515,2,830,819,16,UA,2,N2,EWR,IAH,227,1400,5,15,x\n"
+        "2013,2,1,517,515,2,830,819,15,B6,3,N3,JFK,LAX,227,1400,5,15,x\n"
+        "2013,2,1,517,500,2,830,2359,-4,B6,4,N4,JFK,LAX,227,1400,5,0,x\n"
+    )
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("flights.csv", text)
+    rows = list(prepare.flights(datasets.info("flights"), [archive.getvalue()]))
+    assert [row[6] for row in rows] == ["4", "3", "2"]
+    assert rows[0] == ["2", "1", "4", "300", "1439", "B6", "4", "N4", "JFK", "LAX", "1400", "0"]
+    assert [row[-1] for row in rows] == ["0", "0", "1"]
+
+
+def test_files_as_published_will_do(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = [b"0,1,2\n-1,5,6\n", b"0,1,2\n+1,7,8\n"]
+    made = dataclasses.replace(
+        dataset_of("svmguide", raw, ("a", "b")),
+        class_counts={-1: 1, 1: 1},
+        n_rows=2,
+        sha256=hashlib.sha256(b"a,b,y\n5,6,-1\n7,8,1\n").hexdigest(),
+    )
+    monkeypatch.setitem(datasets.REGISTRY, "made", made)
+    monkeypatch.setattr(fetch, "download", fail("there is no network"))
+    monkeypatch.setenv("ANABRANCH_DATA", str(tmp_path))
+    (tmp_path / "raw0").write_bytes(raw[0])
+    with pytest.raises(DatasetError, match=r"no network.*raw0 \(SHA-256 .*raw1 \(SHA-256"):
+        datasets.load("made")
+    (tmp_path / "raw1").write_bytes(raw[1])
+    stream = datasets.load("made")
+    assert stream.take(5)[1].tolist() == [-1, 1]
+    assert [path.name for path in cache.iterdir()] == ["anabranch-made.csv"]
+
+
+# --------------------------------------------------------------------------------------------- OpenML
+
+
+class Bunch(dict[str, Any]):
+    __getattr__ = dict.__getitem__
+
+
+def test_openml(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": pd.Categorical(["u", "v"]), "class": pd.Categorical(["yes", "no"])})
+    asked: list[dict[str, Any]] = []
+
+    def fetch_openml(**arguments: Any) -> Bunch:
+        asked.append(arguments)
+        targets = {31: ["class"], 32: ["a", "class"], 33: None}[arguments["data_id"]]
+        return Bunch(frame=frame, target_names=targets, details={"name": "credit-g"})
+
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch_openml)
+    said: list[str] = []
+    stream = datasets.load("openml:31", progress=said.append)
+    X, y = stream.take(5)
+    assert y.tolist() == ["yes", "no"]
+    assert list(X.columns) == ["a", "b"]
+    assert stream.name == "credit-g (openml:31)"
+    assert asked[0]["data_id"] == 31
+    assert "openml:31" in said[0]
+    with pytest.raises(ValueError, match="has 2 target columns"):
+        datasets.load("openml:32")
+    with pytest.raises(ValueError, match="has no target columns"):
+        datasets.load("openml:33")
+
+
+@pytest.mark.parametrize("error", [OSError("no route to host"), ValueError("unknown data set"), ImportError("pandas")])
+def test_openml_that_fails(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def fetch_openml(**_: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch_openml)
+    with pytest.raises(DatasetError, match=f"cannot load openml:31.*{error}"):
+        datasets.load("openml:31")
+
+
+@pytest.mark.parametrize("name", ["openml:", "openml:x", "openml:-3", "openml:0", "openml:1.5"])
+def test_openml_numbers(name: str) -> None:
+    with pytest.raises(ValueError, match="must be 'openml:' and the number"):
+        datasets.load(name)
+
+
+# --------------------------------------------------------------------------------------------- real data
+
+
+def at_hand(name: str) -> bool:
+    """Whether a data set can be had without a network."""
+    dataset = registry.REGISTRY[name]
+    return datasets.is_cached(name) or fetch._provided_members(dataset) is not None
 
 
 @pytest.mark.parametrize(
@@ -276,8 +438,8 @@ def provided(name: str) -> bool:
         pytest.param(
             name,
             marks=pytest.mark.skipif(
-                not provided(name),
-                reason=f"ANABRANCH_DATA names no folder that holds {registry.REGISTRY[name].file_name}",
+                not at_hand(name),
+                reason=f"{name} is neither in the cache nor in a folder that ANABRANCH_DATA names",
             ),
         )
         for name in registry.REGISTRY
@@ -286,15 +448,24 @@ def provided(name: str) -> bool:
 def test_real_data(name: str) -> None:
     dataset = datasets.info(name)
     stream = datasets.load(name)
-    X, y = stream.take(10**6)
-    assert X.shape == (dataset.n_rows, dataset.n_features)
-    assert np.isfinite(X).all()
-    labels, counts = np.unique(y, return_counts=True)
-    assert dict(zip(labels.tolist(), counts.tolist(), strict=True)) == dataset.class_counts
-    assert y.dtype == np.int64
+    assert stream.n_features == dataset.n_features
+    counts: Counter[Any] = Counter()
+    for X, y in stream.chunks(100_000):
+        counts.update(y.tolist())
+        columns = dict(zip(dataset.feature_names, X.T, strict=True)) if isinstance(X, np.ndarray) else X
+        for feature in dataset.feature_names:
+            if feature in dataset.nominal:
+                assert str(columns[feature].type) == "string"
+            else:
+                assert np.isfinite(np.asarray(columns[feature])).all()
+    assert counts == dataset.class_counts
+    assert sum(counts.values()) == stream.n_rows
     assert stream.classes is not None
-    np.testing.assert_array_equal(stream.classes, labels)
+    assert stream.classes.tolist() == sorted(counts)
+    run = prequential(MajorityClassClassifier(), stream, ["accuracy"], max_rows=5000)
+    assert run.rows == min(5000, dataset.n_rows)
     if name == "weather":
+        X, _ = stream.take(dataset.n_rows)
         column = dict(zip(dataset.feature_names, X.T, strict=True))
         assert (column["minimum_temperature"] <= column["temperature"]).all()
         assert (column["temperature"] <= column["maximum_temperature"]).mean() > 0.999
