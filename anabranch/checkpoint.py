@@ -22,13 +22,29 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
-__all__ = ["FORMAT_VERSION", "CheckpointError", "from_bytes", "load", "register", "save", "to_bytes"]
+try:
+    import fcntl
+except ImportError:  # not everywhere
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = [
+    "FORMAT_VERSION",
+    "CheckpointError",
+    "check_writable",
+    "from_bytes",
+    "load",
+    "notes",
+    "register",
+    "replacing",
+    "save",
+    "to_bytes",
+]
 
 FORMAT_VERSION = 2
 
@@ -52,8 +68,9 @@ class CheckpointError(ValueError):
 def register(cls: type) -> type:
     """Let objects of a class into checkpoints; use it as a decorator.
 
-    The class needs ``__getstate__`` and ``__setstate__``, or ``__checkpoint__`` and ``__restore__`` where pickle
-    should see something else. Learner classes register themselves.
+    What goes in is the object's ``__dict__``, unless the class has ``__getstate__`` and ``__setstate__``, or
+    ``__checkpoint__`` and ``__restore__`` where pickle should see something else. Learner and metric classes
+    register themselves.
     """
     _classes[f"{cls.__module__}:{cls.__qualname__}"] = cls
     return cls
@@ -129,8 +146,7 @@ class _Writer:
             return {"class": f"{value.__module__}:{value.__qualname__}"}
         if _classes.get(name) is cls:
             self._number(value)
-            state = value.__checkpoint__() if hasattr(value, "__checkpoint__") else value.__getstate__()
-            return {"object": [name, self.write(state)]}
+            return {"object": [name, self.write(_state(value))]}
         raise CheckpointError(
             f"A {cls.__module__}.{cls.__qualname__} ({str(value)[:60]!r}) cannot go into a checkpoint: only "
             "numbers, texts, lists, dicts, arrays, random generators and registered classes can."
@@ -152,6 +168,21 @@ class _Writer:
             self._alive.append(array)
             self.arrays.append(np.asarray(array, order="C"))
         return {"array": place}
+
+
+def _state(value: Any) -> Any:
+    if hasattr(value, "__checkpoint__"):
+        return value.__checkpoint__()
+    return value.__getstate__() if hasattr(value, "__setstate__") else vars(value)
+
+
+def _restore(value: Any, state: Any) -> None:
+    if hasattr(value, "__restore__"):
+        value.__restore__(state)
+    elif hasattr(value, "__setstate__"):
+        value.__setstate__(state)
+    else:
+        vars(value).update(state)
 
 
 def _seed_state(seed: Any) -> dict[str, Any] | None:
@@ -238,8 +269,7 @@ class _Reader:
                 cls = _class_of(name)
                 result: Any = object.__new__(cls)
                 self._objects.append(result)
-                restore = result.__restore__ if hasattr(result, "__restore__") else result.__setstate__
-                restore(self.read(state))
+                _restore(result, self.read(state))
                 return result
         raise CheckpointError(f"The checkpoint holds a value of the unknown kind {kind!r}.")
 
@@ -284,13 +314,15 @@ def _safe_name(index: int) -> str:
     return f"a{index}"
 
 
-def to_bytes(value: Any) -> bytes:
+def to_bytes(value: Any, notes: Mapping[str, Any] | None = None) -> bytes:
     """Write an object as the bytes of a checkpoint.
 
     Parameters
     ----------
     value : object
         A learner, or anything made of numbers, texts, lists, dicts, arrays, random generators and learners.
+    notes : mapping, optional
+        What is to be known about the object beside it, as JSON; :func:`notes` reads it back.
 
     Returns
     -------
@@ -320,6 +352,8 @@ def to_bytes(value: Any) -> bytes:
             "structure": structure,
         }
     }
+    if notes is not None:
+        header["__metadata__"]["notes"] = json.dumps(dict(notes), ensure_ascii=True, allow_nan=False)
     offset = 0
     for index, array in enumerate(writer.arrays):
         header[_safe_name(index)] = {
@@ -350,7 +384,17 @@ def from_bytes(data: bytes) -> Any:
     CheckpointError
         If the bytes are cut off, altered, foreign, of a newer format, or name a class not known here.
     """
-    data = bytes(data)
+    header, meta, body = _opened(bytes(data))
+    try:
+        return _Reader(_read_arrays(header, body)).read(json.loads(meta["structure"]))
+    except CheckpointError:
+        raise
+    except Exception as error:  # whatever a crafted state brings about in the classes that take it
+        raise CheckpointError(f"The checkpoint does not fit together ({error}).") from error
+
+
+def _opened(data: bytes) -> tuple[dict[str, Any], dict[str, Any], memoryview]:
+    """Check the bytes of a checkpoint; return where its arrays lie, the rest of its header, and the arrays' bytes."""
     if len(data) < 10 or data[8:9] != b"{":
         raise CheckpointError("This is not a checkpoint of anabranch.")
     length = int.from_bytes(data[:8], "little")
@@ -364,7 +408,7 @@ def from_bytes(data: bytes) -> Any:
         ours = meta["format"] == "anabranch"
         version = int(meta["version"])
         signature = str(meta["sha256"])
-        structure = meta["structure"]
+        _ = meta["structure"]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if b'"anabranch"' in data[: 8 + length]:
             raise CheckpointError("The checkpoint's header is damaged: take an earlier copy.") from error
@@ -386,13 +430,7 @@ def from_bytes(data: bytes) -> Any:
     signed = re.fullmatch("[0-9a-f]{64}", signature) is not None
     if not signed or _digest(data.replace(signature.encode(), _UNSIGNED.encode(), 1)) != signature:
         raise CheckpointError("The checkpoint is cut off or was altered (its checksum is wrong): take an earlier copy.")
-    try:
-        arrays = _read_arrays(header, memoryview(data)[8 + length :])
-        return _Reader(arrays).read(json.loads(structure))
-    except CheckpointError:
-        raise
-    except Exception as error:  # whatever a crafted state brings about in the classes that take it
-        raise CheckpointError(f"The checkpoint does not fit together ({error}).") from error
+    return header, meta, memoryview(data)[8 + length :]
 
 
 def _read_arrays(header: dict[str, Any], body: memoryview) -> list[np.ndarray[Any, Any]]:
@@ -423,8 +461,17 @@ def _read_arrays(header: dict[str, Any], body: memoryview) -> list[np.ndarray[An
 # ---------------------------------------------------------------------------------------------- files
 
 
-def save(value: Any, path: str | Path) -> None:
+def save(value: Any, path: str | Path, notes: Mapping[str, Any] | None = None) -> None:
     """Write a checkpoint file: under another name first, forced to disk, then renamed over ``path``.
+
+    Parameters
+    ----------
+    value : object
+        As for :func:`to_bytes`.
+    path : str or Path
+        The file.
+    notes : mapping, optional
+        What is to be known about the object beside it, as JSON; :func:`notes` reads it back.
 
     Raises
     ------
@@ -433,35 +480,118 @@ def save(value: Any, path: str | Path) -> None:
     OSError
         If the file cannot be written; what was there before is left as it was.
     """
-    write_atomically(path, to_bytes(value))
+    write_atomically(path, to_bytes(value, notes))
 
 
 def write_atomically(path: str | Path, data: bytes) -> None:
     """Write a file so that at any moment there is either the old one or the new one, whole."""
-    path = Path(os.path.realpath(path))  # a link stays a link
-    if path.exists() and not path.is_file():  # a folder, a device, a pipe: nothing to rename over
-        raise OSError(errno.EINVAL, "Not a regular file", str(path))
-    name = path.with_name(f".{path.name[:40]}.{secrets.token_hex(6)}")
-    # Not by tempfile, whose files are closed to everybody else: this one gets the mode that any new file gets.
-    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        with contextlib.suppress(FileNotFoundError):
-            os.chmod(name, stat.S_IMODE(path.stat().st_mode))  # of the file it replaces
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
+    with replacing(path) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def replacing(path: str | Path) -> Iterator[IO[bytes]]:
+    """Open a file to write that takes the place of ``path`` at the end, once it is whole and safely on disk.
+
+    After an error what was there before is as it was, and nothing lies beside it. A process that is killed leaves
+    what it has written so far beside it, under a hidden name; the next writer of ``path`` takes that up.
+
+    Raises
+    ------
+    OSError
+        If there is no such folder, it cannot be written in, or ``path`` is no regular file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "notes.txt")
+    >>> with replacing(path) as file:
+    ...     _ = file.write(b"all or nothing")
+    ...     path.exists()
+    False
+    >>> path.read_text()
+    'all or nothing'
+    >>> folder.cleanup()
+    """
+    path = _regular(path)
+    with contextlib.ExitStack() as locked:
+        handle, name = _open_beside(path)
+        if fcntl is not None:  # the lock lasts until the name is gone, which is after the file is closed
+            locked.callback(os.close, os.dup(handle))
+        try:
+            with os.fdopen(handle, "wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            with contextlib.suppress(FileNotFoundError):
+                os.chmod(name, stat.S_IMODE(path.stat().st_mode))  # of the file it replaces
+            os.replace(name, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+            raise
     with contextlib.suppress(OSError):  # not every file system lets a folder be opened or synced
         folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def check_writable(path: str | Path) -> None:
+    """Raise, before long work, the OSError that :func:`replacing` would raise after it; change nothing."""
+    with contextlib.ExitStack() as locked:
+        handle, name = _open_beside(_regular(path))
+        locked.callback(os.close, handle)
+        os.unlink(name)
+
+
+def _regular(path: str | Path) -> Path:
+    """Follow links, so that a link stays one; refuse a folder, a device, a pipe: nothing to rename over."""
+    path = Path(os.path.realpath(path))
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise OSError(errno.EINVAL, "Not a regular file", str(path))
+    return path
+
+
+def _open_beside(path: Path) -> tuple[int, Path]:
+    """Open an empty file to write in the folder of ``path``; return its descriptor, which holds a lock, and its name.
+
+    The name is always the same, so that what a killed process has left does not stay. While another process writes
+    there, and where there are no such locks, it is a new one.
+    """
+    # Not by tempfile, whose files are closed to everybody else: this one gets the mode that any new file gets.
+    flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0)
+    stem = f".{path.name[:40]}."
+    name = path.with_name(f"{stem}{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:8]}.part")
+    while fcntl is not None:
+        try:
+            handle = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+        except OSError:  # not ours; what else it may be, the other name will tell
+            break
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held = os.fstat(handle)
+            if not stat.S_ISREG(held.st_mode) or held.st_nlink > 1 or held.st_uid != os.geteuid():
+                os.close(handle)  # somebody has put it there
+                break
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(held, os.lstat(name)):
+                    os.ftruncate(handle, 0)
+                    return handle, name
+            os.close(handle)  # renamed between opening and locking: by now it is the other's whole file
+        except BlockingIOError:
+            os.close(handle)
+            break
+        except OSError:  # no locks on this file system
+            os.close(handle)
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+            break
+    name = path.with_name(f"{stem}{secrets.token_hex(6)}")
+    return os.open(name, flags | os.O_EXCL, 0o666), name
 
 
 def load(path: str | Path) -> Any:
@@ -479,3 +609,23 @@ def load(path: str | Path) -> Any:
         return from_bytes(data)
     except CheckpointError as error:
         raise CheckpointError(f"{path}: {error}") from error
+
+
+def notes(path: str | Path) -> dict[str, Any]:
+    """Read the notes in a checkpoint file; empty if it has none.
+
+    Raises
+    ------
+    CheckpointError
+        If the file is cut off, altered, foreign, or of a newer format.
+    OSError
+        If the file cannot be read.
+    """
+    try:
+        _, meta, _ = _opened(Path(path).read_bytes())
+        found = json.loads(meta.get("notes", "{}"))
+        if not isinstance(found, dict):
+            raise CheckpointError("The checkpoint's notes are damaged.")
+    except CheckpointError as error:
+        raise CheckpointError(f"{path}: {error}") from error
+    return found

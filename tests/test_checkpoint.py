@@ -916,6 +916,75 @@ def test_killed_while_saving(tmp_path):
         assert value["i"] >= 2
         assert (value["a"] == value["i"]).all()
         assert all(name == "model" or name.startswith(".model.") for name in listing(tmp_path))
+    save(value, path)
+    assert listing(tmp_path) == ["model"], "what a killed process left is cleared away"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="locks")
+def test_what_a_killed_process_left_is_taken_up_unless_it_is_not_ours(tmp_path):
+    path = tmp_path / "model"
+    with checkpoint.replacing(path):
+        (left,) = tmp_path.iterdir()
+    path.unlink()
+    left.write_bytes(b"much longer than what follows" * 1000)
+    save(1, path)
+    assert (listing(tmp_path), load(path)) == (["model"], 1)
+    # Another writer is at it: both get through, and the last to end wins.
+    with checkpoint.replacing(path) as file:
+        file.write(checkpoint.to_bytes("slow"))
+        save("quick", path)
+        assert load(path) == "quick"
+    assert (listing(tmp_path), load(path)) == (["model"], "slow")
+    # Something else that goes by the name stays what it is, and is not written to.
+    precious = tmp_path / "precious"
+    precious.write_text("gold")
+    for put in (
+        lambda: left.symlink_to(precious),
+        lambda: os.link(precious, left),
+        left.mkdir,
+        lambda: os.mkfifo(left),
+    ):
+        put()
+        save(2, path)
+        assert load(path) == 2
+        assert listing(tmp_path) == sorted(["model", left.name, "precious"])
+        assert precious.read_text() == "gold"
+        left.rmdir() if left.is_dir() and not left.is_symlink() else left.unlink()
+
+
+def test_writable_is_checked_without_a_trace(tmp_path):
+    checkpoint.check_writable(tmp_path / "model")
+    assert listing(tmp_path) == []
+    for wrong in (tmp_path, tmp_path / "missing" / "model", tmp_path / ("m" * 300), "/dev/full", "/proc/model"):
+        with pytest.raises(OSError):  # noqa: PT011 - which one, the system says
+            checkpoint.check_writable(wrong)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits")
+def test_a_disk_that_fills_up(tmp_path):
+    path = tmp_path / "model"
+    save("old", path)
+    code = (
+        "import sys, resource, numpy as np; from anabranch.checkpoint import save\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))\n"
+        "save(np.zeros(100_000), sys.argv[1])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False)
+    assert "OSError: [Errno 27] File too large" in done.stderr
+    assert load(path) == "old"
+    assert listing(tmp_path) == ["model"]
+
+
+def test_notes(tmp_path):
+    path = tmp_path / "model"
+    save({"a": 1}, path, notes={"columns": ["x", "\u00fc"], "rows": 5})
+    assert checkpoint.notes(path) == {"columns": ["x", "\u00fc"], "rows": 5}
+    assert load(path) == {"a": 1}
+    save({"a": 1}, path)
+    assert checkpoint.notes(path) == {}
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    with pytest.raises(CheckpointError, match="model"):
+        checkpoint.notes(path)
 
 
 STREAM = """
