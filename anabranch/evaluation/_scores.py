@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anabranch import checkpoint
 from anabranch import metrics as library
 from anabranch.metrics import ConfusionMatrix, MeanMetric, Metric
 from anabranch.metrics._base import Codes, Probabilities, check_rows, enlarged
 from anabranch.metrics.confusion import CountMetric
 from anabranch.schema import Vocabulary
+
+checkpoint.register(ConfusionMatrix)
 
 DEFAULT_METRICS = ("accuracy", "kappa", "gmean", "auc", "log_loss")
 
@@ -53,6 +56,7 @@ def _only_counts(metric: CountMetric) -> bool:
     return type(metric)._update is CountMetric._update and type(metric).reset is CountMetric.reset
 
 
+@checkpoint.register
 class Panel:
     """Metrics that are updated together; those that only count share one confusion matrix.
 
@@ -99,6 +103,7 @@ class Panel:
                 metric.matrix = self._matrix
 
 
+@checkpoint.register
 class Scores:
     """Metrics over all rows, and over the last `window` rows at every multiple of `window`.
 
@@ -131,6 +136,16 @@ class Scores:
         self._y: Codes = np.zeros(0, np.int64)
         self._proba: Probabilities = np.zeros((0, 0))
         self._from = 0
+
+    def __checkpoint__(self) -> dict[str, Any]:
+        curve = {
+            name: np.array(values, np.int64 if name == "row" else np.float64) for name, values in self.curve.items()
+        }
+        return {**self.__dict__, "curve": curve}  # arrays, as a long curve in JSON is large
+
+    def __restore__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.curve = {name: values.tolist() for name, values in state["curve"].items()}
 
     def update(self, y: Any, proba: Any) -> int:
         """Check and take in a chunk of rows; return how many points the curve has gained."""
@@ -203,6 +218,7 @@ class Scores:
         return {name: values[-1] for name, values in self.curve.items() if name != "row"}
 
 
+@checkpoint.register
 class Aligner:
     """Turns labels into codes that stay, whatever order a learner gives its classes in.
 

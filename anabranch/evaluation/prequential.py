@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from anabranch.evaluation._checkpoint import Keeper, State
 from anabranch.evaluation._scores import Aligner, Scores, chosen
 from anabranch.evaluation.run import Run, describe_learner, describe_stream, versions
 from anabranch.metrics import Metric
-from anabranch.stream.base import whole_number
+from anabranch.stream.base import Chunk, whole_number
 
 __all__ = ["prequential"]
 
@@ -32,6 +34,10 @@ def prequential(
     chunk_size: int = 1000,
     max_rows: int | None = None,
     progress: Callable[[int, int | None, dict[str, float]], object] | None = None,
+    *,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: int | None = None,
+    resume: bool = True,
 ) -> Run:
     """Run a learner over a stream, predicting each row just before learning it.
 
@@ -58,18 +64,34 @@ def prequential(
     progress : callable, optional
         Called at most ten times a second with the rows so far, the number of rows to come in all (None if not
         known), and the metrics by name over the last full window.
+    checkpoint : str or path-like, optional
+        A file for the learner, the metrics and the position in the stream, all in one, replaced as a whole. If it is
+        there, the run goes on from it: killed at any moment and called again, a run ends with the figures of an
+        undisturbed one, and its seconds add up. `learner` takes over the state in the file. A run that has ended may go
+        on too, with a larger `max_rows` or a stream that has grown. The stream must give the same rows again; those
+        just before the checkpoint are compared. For learners of this package, or built on its base classes.
+    checkpoint_every : int, optional
+        Rows from one checkpoint to the next; it is written at the end of the chunk in which they are full. By default
+        about every ten seconds, or more seldom if saving would take more than 2 % of the time.
+    resume : bool, default=True
+        Whether to go on from a checkpoint that is there. If False, the first new one replaces it.
 
     Returns
     -------
     Run
         If interrupted from the keyboard, what there is until then, with ``run.interrupted``. The learner then
         holds just the rows that were counted: an interruption waits until the learner is done with its chunk,
-        unless it is repeated.
+        unless it is repeated. The checkpoint then holds them too; the same call goes on from there.
 
     Raises
     ------
     ValueError, TypeError
         If an argument is unfit. Errors of the stream and the learner are passed on.
+    CheckpointError
+        If the learner or a metric cannot go into a checkpoint, or if `checkpoint` is damaged or that of another run;
+        the message says in what they differ. The file is left as it is.
+    OSError
+        If the checkpoint cannot be written; the one before is kept.
 
     Examples
     --------
@@ -93,69 +115,44 @@ def prequential(
         )
     if inspect.isclass(learner):
         raise TypeError(f"learner must be an instance, got the class {learner.__name__}: call it first")
+    if checkpoint_every is not None:
+        checkpoint_every = whole_number("checkpoint_every", checkpoint_every, 1)
     selected = chosen(metrics)
-    scores = Scores(selected, window)
-    step = _step(learner, stream)
-    n_rows = _rows_to_come(stream, max_rows)
-    labels = [] if stream.classes is None else np.asarray(stream.classes).tolist()
-    aligner = Aligner(_classes(learner, labels))
     name, stream_name = describe_learner(learner), str(stream.name)
 
-    rows = 0
-    peak = nbytes = _nbytes(learner)
-    learning = first_seconds = 0.0
-    first_rows = 0
-    interrupted = False
-    start = reported = time.perf_counter()
-    try:
-        with _Interruptions() as interruptions:
-            for X, y in stream.chunks(chunk_size if max_rows is None else min(chunk_size, max_rows)):
-                if max_rows is not None and rows + len(y) > max_rows:
-                    X, y = X[: max_rows - rows], y[: max_rows - rows]
-                interruptions.hold()
-                before = time.perf_counter()
-                try:
-                    proba = step(X, y)
-                except (ValueError, TypeError) as error:
-                    if type(error) not in (ValueError, TypeError):
-                        raise
-                    raise type(error)(_located(error, stream, stream_name, rows)) from error
-                learning += time.perf_counter() - before
-                points = scores.update(*aligner.align(y, proba, learner.classes_))
-                if rows == 0:
-                    first_rows, first_seconds = len(y), learning
-                rows += len(y)
-                if points and nbytes is not None:
-                    nbytes = _nbytes(learner)
-                    peak = max(peak or 0, nbytes or 0)
-                interruptions.let()
-                if progress is not None and time.perf_counter() - reported >= _SECONDS_BETWEEN_REPORTS:
-                    progress(rows, n_rows, scores.latest())
-                    reported = time.perf_counter()
-                if rows == max_rows:
-                    break
-    except KeyboardInterrupt:
-        interrupted = True
-    scores.finish()
-    totals = scores.total()
-    seconds = time.perf_counter() - start
-    if progress is not None:
-        progress(rows, n_rows, scores.latest())
+    state = State(learner, Scores(selected, window), Aligner())
+    keeper = None
+    if checkpoint is not None:
+        fused = callable(getattr(learner, "test_then_train", None))
+        keeper = Keeper(checkpoint, checkpoint_every, learner, stream, selected, window, None if fused else chunk_size)
+        state = (keeper.load(learner) if resume else None) or state
+    if max_rows is not None and state.rows > max_rows:
+        raise ValueError(f"max_rows is {max_rows:,}, but the checkpoint {checkpoint} is at row {state.rows:,} already")
+    step = _step(learner, stream)
+    if not state.rows:
+        state.aligner = Aligner(_classes(learner, stream))
+        state.peak_nbytes = _nbytes(learner)
+
+    course = _Course(state, step, stream, keeper, progress, _rows_to_come(stream, max_rows))
+    interrupted = course.run(_chunks(stream, chunk_size, max_rows, state, keeper))
+    state.scores.finish()
+    totals = state.scores.total()
+    course.report(now=True)
     nbytes = _nbytes(learner)
     return Run(
         learner=learner,
         learner_name=name,
         stream_name=stream_name,
-        rows=rows,
+        rows=state.rows,
         metrics=totals,
-        seconds=seconds,
-        learn_seconds=learning,
-        first_rows=first_rows,
-        first_seconds=first_seconds,
+        seconds=course.seconds,
+        learn_seconds=state.learn_seconds,
+        first_rows=state.first_rows,
+        first_seconds=state.first_seconds,
         nbytes=nbytes,
-        peak_nbytes=None if nbytes is None else max(peak or 0, nbytes),
+        peak_nbytes=None if nbytes is None else max(state.peak_nbytes or 0, nbytes),
         interrupted=interrupted,
-        points=scores.curve,
+        points=state.scores.curve,
         shown=selected,
         settings={
             "window": window,
@@ -165,16 +162,133 @@ def prequential(
         },
         stream=describe_stream(stream),
         versions=versions(),
+        starts=state.starts,
+        checkpoint=None if keeper is None else str(keeper.path),
     )
 
 
-def _located(error: Exception, stream: Any, name: str, rows: int) -> str:
+class _Course:
+    """A run on its way: takes chunks, saves, reports.
+
+    Parameters
+    ----------
+    state : State
+        Where it stands.
+    step : callable
+        Takes X and y; lets the learner predict and learn them, and returns the predictions.
+    stream : Stream
+    keeper : Keeper or None
+    progress : callable or None
+    n_rows : int or None
+        Rows to come in all.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        step: Callable[[Any, Any], Any],
+        stream: Any,
+        keeper: Keeper | None,
+        progress: Callable[[int, int | None, dict[str, float]], object] | None,
+        n_rows: int | None,
+    ) -> None:
+        self.state = state
+        self.step = step
+        self.stream = stream
+        self.keeper = keeper
+        self.progress = progress
+        self.n_rows = n_rows
+        self._last: Chunk | None = None
+        self._earlier = state.seconds
+        self._start = self._reported = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds in all, over all starts."""
+        return self._earlier + time.perf_counter() - self._start
+
+    def run(self, chunks: Iterable[Chunk]) -> bool:
+        """Take all chunks; return whether it was interrupted."""
+        interrupted = False
+        whole = True  # whether the learner and the metrics hold the same rows
+        try:
+            with _Interruptions() as interruptions:
+                try:
+                    for X, y in chunks:
+                        interruptions.hold()
+                        whole = False
+                        self.take(X, y)
+                        whole = True
+                        self.save()
+                        interruptions.let()
+                        self.report()
+                except KeyboardInterrupt:
+                    interrupted = True
+                if whole:
+                    interruptions.hold()
+                    self.save(now=True)
+                    interruptions.let()
+        except KeyboardInterrupt:
+            interrupted = True
+        return interrupted
+
+    def take(self, X: Any, y: Any) -> None:
+        """Predict a chunk, learn it, count it."""
+        state = self.state
+        start = time.perf_counter()
+        try:
+            predictions = self.step(X, y)
+        except (ValueError, TypeError) as error:
+            if type(error) not in (ValueError, TypeError):
+                raise
+            raise type(error)(_located(error, self.stream, state.rows)) from error
+        seconds = time.perf_counter() - start
+        points = state.scores.update(*state.aligner.align(y, predictions, state.learner.classes_))
+        state.rows += len(y)
+        state.learn_seconds += seconds
+        if self._last is None:
+            state.first_rows += len(y)
+            state.first_seconds += seconds
+        if points and state.peak_nbytes is not None:
+            state.peak_nbytes = max(state.peak_nbytes, _nbytes(state.learner) or 0)
+        self._last = X, y
+
+    def save(self, now: bool = False) -> None:
+        """Write the checkpoint, if there is one and it is due or has to be now."""
+        if self.keeper is not None and self._last is not None and (now or self.keeper.due(self.state.rows)):
+            self.state.seconds = self.seconds
+            self.keeper.save(self.state, self._last)
+
+    def report(self, now: bool = False) -> None:
+        """Tell how it goes, if somebody wants to know and it is time or has to be now."""
+        if self.progress is not None and (now or time.perf_counter() - self._reported >= _SECONDS_BETWEEN_REPORTS):
+            self.progress(self.state.rows, self.n_rows, self.state.scores.latest())
+            self._reported = time.perf_counter()
+
+
+def _chunks(stream: Any, size: int, max_rows: int | None, state: State, keeper: Keeper | None) -> Iterator[Chunk]:
+    """Hand out the rows that are still to come."""
+    rows = state.rows
+    if rows == max_rows:
+        return
+    if max_rows is not None:
+        size = min(size, max_rows)
+    for X, y in stream.chunks(size) if keeper is None or rows == 0 else keeper.rest(stream, size, state):
+        rows += len(y)
+        if max_rows is not None and rows >= max_rows:
+            n = len(y) - (rows - max_rows)
+            yield X[:n], y[:n]
+            return
+        yield X, y
+
+
+def _located(error: Exception, stream: Any, rows: int) -> str:
     """What a learner says of its input, in the stream's words: it counts rows by chunk, and array columns."""
     names = getattr(stream, "feature_names", None) or []
     text = re.sub(
         r"column 'x(\d+)'", lambda match: f"column {names[int(match[1])]!r}" if names else match[0], str(error)
     )
-    return f"{name}, in the chunk that begins with row {rows:,}: {text}"
+    return f"{stream.name}, in the chunk that begins with row {rows:,}: {text}"
 
 
 def _step(learner: Any, stream: Any) -> Callable[[Any, Any], Any]:
@@ -238,8 +352,9 @@ class _PredictThenFit:
         return None if classes is None else np.asarray(classes).tolist()
 
 
-def _classes(learner: Any, labels: list[Any]) -> list[Any]:
+def _classes(learner: Any, stream: Any) -> list[Any]:
     """Labels to give the first codes: those the learner knows, in its order, then the stream's."""
+    labels = [] if stream.classes is None else np.asarray(stream.classes).tolist()
     known = getattr(learner, "classes_", None)
     known = [] if known is None else np.asarray(known).tolist()
     return [*known, *(label for label in labels if label not in known)]
@@ -293,4 +408,5 @@ class _Interruptions:
         """Let an interruption that waits come now, and later ones at once."""
         self._held = False
         if self._waiting:
+            self._waiting = False
             raise KeyboardInterrupt

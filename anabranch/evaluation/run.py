@@ -49,7 +49,8 @@ class Run:
     seconds, learn_seconds : float
         Seconds in all, and those spent in the learner.
     first_rows, first_seconds : int, float
-        Rows of the first chunk, and seconds in the learner for it: code is loaded or compiled there.
+        Rows of the first chunk, and seconds in the learner for it: code is loaded or compiled there. Of a run that was
+        started again, all first chunks together.
     nbytes, peak_nbytes : int or None
         Bytes of the learner's state at the end, and the most at any point of the curve; None if it does not
         tell.
@@ -61,6 +62,10 @@ class Run:
         The metrics, for their labels.
     settings, stream, versions : dict
         What the run was called with, what is known about the stream, and the versions of what it ran on.
+    starts : int
+        How often the run was started, if it went on from a checkpoint; seconds add up.
+    checkpoint : str or None
+        The file from which the same call goes on.
 
     Examples
     --------
@@ -91,6 +96,8 @@ class Run:
     settings: dict[str, Any] = field(default_factory=dict)
     stream: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
+    starts: int = 1
+    checkpoint: str | None = None
 
     @property
     def rows_per_second(self) -> float:
@@ -128,6 +135,7 @@ class Run:
             "settings": self.settings,
             "rows": self.rows,
             "interrupted": self.interrupted,
+            "starts": self.starts,
             "metrics": {name: plain(value) for name, value in self.metrics.items()},
             "last_window": {name: plain(value) for name, value in last.items()},
             "seconds": self.seconds,
@@ -289,6 +297,8 @@ class Run:
             for m in self.shown[:2]
         ]
         state = ", interrupted" if self.interrupted else ""
+        if self.interrupted and self.checkpoint is not None:
+            state += f": the same call goes on from {self.checkpoint}"
         what = f"{self.learner_name} on {self.stream_name}"
         return f"<Run of {what}: {self.rows:,} rows, {', '.join(figures)}{state}>"
 
