@@ -382,20 +382,20 @@ def test_another_run_is_refused_and_told_apart(data, tmp_path):
     announced = Unannounced(X, y)
     announced.classes = np.array(["a", "b", "c", "d"])
     for arguments, message in [
-        ({"learner": NoChangeClassifier()}, r"the learner was Dizzy\(random_state=3\) and is NoChange"),
-        ({"learner": Dizzy(random_state=4)}, r"the learner was Dizzy\(random_state=3\) and is Dizzy\(random_state=4\)"),
+        ({"learner": NoChangeClassifier()}, r"the learner: Dizzy\(random_state=3\) then, NoChange now"),
+        ({"learner": Dizzy(random_state=4)}, r"the learner: Dizzy\(random_state=3\) then, Dizzy\(random_state=4\) now"),
         ({"learner": taught}, "the learner's state at the start is not the same"),
-        ({"window": 701}, "window was 700 and is 701"),
-        ({"metrics": ["accuracy"]}, r"the metrics was \['accuracy', 'kappa'\] and is \['accuracy'\]"),
-        ({"metrics": ["kappa", "accuracy"]}, r"the metrics was \['accuracy', 'kappa'\] and is \['kappa', 'accuracy'\]"),
+        ({"window": 701}, "window: 700 then, 701 now"),
+        ({"metrics": ["accuracy"]}, r"the metrics: \['accuracy', 'kappa'\] then, \['accuracy'\] now"),
+        ({"metrics": ["kappa", "accuracy"]}, r"the metrics: \['accuracy', 'kappa'\] then, \['kappa', 'accuracy'\] now"),
         ({"metrics": [Window(Accuracy, 5), "kappa"]}, "the setting of the metrics is not the same"),
-        ({"stream": renamed}, "the stream was unannounced and is other"),
-        ({"stream": announced}, "the stream's classes was None and is "),
+        ({"stream": renamed}, "the stream: unannounced then, other now"),
+        ({"stream": announced}, "the stream's classes: None then, "),
         ({"stream": shifted}, "it is at row 6,000, and the stream unannounced ends before that"),
         ({"stream": short}, "it is at row 6,000, and the stream unannounced ends before that"),
         ({"stream": Unannounced(edited, y)}, "the rows before row 6,000 are not those"),
         ({"stream": Unannounced(X, np.roll(y, 1))}, "the rows before row 6,000 are not those"),
-        ({"window": 5, "learner": NoChangeClassifier()}, "NoChange; window was"),
+        ({"window": 5, "learner": NoChangeClassifier()}, "NoChange now; window: "),
     ]:
         learner = arguments.get("learner")
         state = None if learner is None else learner.to_bytes()
@@ -411,7 +411,7 @@ def test_another_version_is_refused(data, tmp_path, monkeypatch):
     path = tmp_path / "run.ck"
     prequential(Dizzy(), Unannounced(*data), checkpoint=path)
     monkeypatch.setattr("anabranch.__version__", "99.0")
-    with pytest.raises(CheckpointError, match=r"anabranch was .* and is 99\.0"):
+    with pytest.raises(CheckpointError, match=r"anabranch: .* then, 99\.0 now"):
         prequential(Dizzy(), Unannounced(*data), checkpoint=path)
 
 

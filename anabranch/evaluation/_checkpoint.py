@@ -43,7 +43,8 @@ class State:
     ----------
     learner : classifier or regressor
     scores : Scores
-    aligner : Aligner
+    aligner : Aligner or None
+        None for a regressor.
     rows : int
         Rows predicted and learned.
     seconds, learn_seconds : float
@@ -60,7 +61,7 @@ class State:
 
     learner: Any
     scores: Scores
-    aligner: Aligner
+    aligner: Aligner | None
     rows: int = 0
     seconds: float = 0.0
     learn_seconds: float = 0.0
@@ -253,8 +254,8 @@ class Keeper:
                 yield X, y
         if not checked:
             raise CheckpointError(
-                f"{self.path} is the checkpoint of another run: it is at row {end:,}, and the stream {stream.name} ends "
-                f"before that. {_ADVICE}"
+                f"{self.path} is the checkpoint of another run: it is at row {end:,}, and the stream {stream.name} "
+                f"ends before that. {_ADVICE}"
             )
 
 
@@ -273,7 +274,7 @@ def _differences(then: dict[str, Any], now: dict[str, Any], reached: str) -> lis
             continue
         words = [word for word in _EXPLAINS.get(what, (what,)) if then.get(word) != now[word]]
         if words:
-            told.append(f"{words[0]} was {_shortened(then.get(words[0]))} and is {_shortened(now[words[0]])}")
+            told.append(f"{words[0]}: {_shortened(then.get(words[0]))} then, {_shortened(now[words[0]])} now")
         else:
             told.append(f"{what} is not the same")
     return told

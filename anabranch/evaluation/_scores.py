@@ -12,36 +12,49 @@ from numpy.typing import NDArray
 from anabranch import checkpoint
 from anabranch import metrics as library
 from anabranch.metrics import ConfusionMatrix, MeanMetric, Metric
-from anabranch.metrics._base import Codes, Probabilities, check_rows, enlarged
+from anabranch.metrics._base import Codes, check_rows, check_values, enlarged
 from anabranch.metrics.confusion import CountMetric
 from anabranch.schema import Vocabulary
 
-checkpoint.register(ConfusionMatrix)
-
-DEFAULT_METRICS = ("accuracy", "kappa", "gmean", "auc", "log_loss")
+DEFAULT_METRICS = {
+    "classification": ("accuracy", "kappa", "gmean", "auc", "log_loss"),
+    "regression": ("mae", "rmse", "r2"),
+}
 
 
 def chosen(
-    metrics: Iterable[str | type[Metric] | Metric] | str | type[Metric] | Metric | None,
+    metrics: Iterable[str | type[Metric] | Metric] | str | type[Metric] | Metric | None, task: str = "classification"
 ) -> list[Metric]:
-    """Make new, empty metrics from whatever names them.
+    """Make new, empty metrics from whatever names them; by default the usual ones for the task.
 
     Examples
     --------
     >>> [metric.label for metric in chosen(["kappa", "acc"])]
     ['Kappa', 'Accuracy']
+    >>> [metric.label for metric in chosen(None, "regression")]
+    ['MAE', 'RMSE', 'R2']
+    >>> chosen("accuracy", "regression")
+    Traceback (most recent call last):
+        ...
+    ValueError: the metric 'accuracy' is for classification, this is a regression: take mae, rmse, r2
     >>> chosen(["acc", "accuracy"])
     Traceback (most recent call last):
         ...
     ValueError: the metric 'accuracy' is given twice
     """
     if metrics is None:
-        metrics = DEFAULT_METRICS
+        metrics = DEFAULT_METRICS[task]
     elif isinstance(metrics, (str, Metric, type)):
         metrics = [metrics]
     found = [copy.deepcopy(library.get(metric)).reset() for metric in metrics]
     if not found:
         raise ValueError("metrics is empty: name at least one, or leave it out")
+    for metric in found:
+        if metric.task != task:
+            fit = [name for name, cls in library.METRICS.items() if cls.task == task]
+            raise ValueError(
+                f"the metric {metric.name!r} is for {metric.task}, this is a {task}: take {', '.join(fit)}"
+            )
     names = [metric.name for metric in found]
     for name in names:
         if names.count(name) > 1:
@@ -73,14 +86,14 @@ class Panel:
         self._matrix = ConfusionMatrix()
         self.reset()
 
-    def update(self, y: Codes, proba: Probabilities) -> None:
+    def update(self, y: Any, proba: Any) -> None:
         """Take in rows that have been checked."""
         if self._counting:
             self._matrix.add(y, proba)
         for metric in self._others:
             metric._update(y, proba)
 
-    def merge(self, other: Panel, y: Codes, proba: Probabilities) -> None:
+    def merge(self, other: Panel, y: Any, proba: Any) -> None:
         """Take in the rows that `other` has seen, without counting again what it has counted."""
         self._matrix.merge(other._matrix)
         for metric, theirs in zip(self._others, other._others, strict=True):
@@ -133,8 +146,9 @@ class Scores:
         self._latest = Panel(metrics)
         # The latest `window` rows. The next one goes to place `rows % window`; rows from place `_from` up to
         # there are not yet in the totals.
-        self._y: Codes = np.zeros(0, np.int64)
-        self._proba: Probabilities = np.zeros((0, 0))
+        self._regression = metrics[0].task == "regression"
+        self._y: NDArray[Any] = np.zeros(0, np.float64 if self._regression else np.int64)
+        self._predicted: NDArray[np.float64] = np.zeros((0, int(self._regression)))
         self._from = 0
 
     def __checkpoint__(self) -> dict[str, Any]:
@@ -147,17 +161,27 @@ class Scores:
         self.__dict__.update(state)
         self.curve = {name: values.tolist() for name, values in state["curve"].items()}
 
-    def update(self, y: Any, proba: Any) -> int:
-        """Check and take in a chunk of rows; return how many points the curve has gained."""
-        codes, scores = check_rows(y, proba)
+    def update(self, y: Any, predicted: Any) -> int:
+        """Check and take in a chunk of rows; return how many points the curve has gained.
+
+        Parameters
+        ----------
+        y, predicted : array-like
+            Codes and probabilities, shapes (n,) and (n, k), or numbers and predicted numbers, both of shape (n,).
+        """
+        if self._regression:
+            targets, values = check_values(y, predicted)
+            columns = values[:, None]
+        else:
+            targets, columns = check_rows(y, predicted)
         gained = start = 0
-        while start < len(codes):
+        while start < len(targets):
             place = self.rows % self.window
-            n = min(self.window - place, len(codes) - start)
-            self._make_room(place + n, scores.shape[1])
-            self._y[place : place + n] = codes[start : start + n]
-            self._proba[place : place + n, : scores.shape[1]] = scores[start : start + n]
-            self._proba[place : place + n, scores.shape[1] :] = 0.0
+            n = min(self.window - place, len(targets) - start)
+            self._make_room(place + n, columns.shape[1])
+            self._y[place : place + n] = targets[start : start + n]
+            self._predicted[place : place + n, : columns.shape[1]] = columns[start : start + n]
+            self._predicted[place : place + n, columns.shape[1] :] = 0.0
             start += n
             self.rows += n
             if place + n == self.window:
@@ -167,30 +191,32 @@ class Scores:
 
     def _make_room(self, n_rows: int, n_columns: int) -> None:
         """Grow up to a full window; nobody pays for a window longer than the stream."""
-        have, known = self._proba.shape
+        have, known = self._predicted.shape
         if n_rows > have:
             have = min(self.window, max(n_rows, 2 * have))
-            self._y = np.concatenate([self._y, np.zeros(have - len(self._y), np.int64)])
-        if have > len(self._proba) or n_columns > known:
-            self._proba = enlarged(self._proba, have, max(n_columns, known))
+            self._y = np.concatenate([self._y, np.zeros(have - len(self._y), self._y.dtype)])
+        if have > len(self._predicted) or n_columns > known:
+            self._predicted = enlarged(self._predicted, have, max(n_columns, known))
+
+    def _kept(self, start: int, stop: int) -> tuple[Any, Any]:
+        """Rows from one place to another, as metrics take them."""
+        predicted = self._predicted[start:stop]
+        return self._y[start:stop], predicted[:, 0] if self._regression else predicted
 
     def _add_point(self) -> None:
         """Read the metrics over the latest rows, and bring the totals up to date."""
         end = self.rows % self.window or min(self.rows, self.window)
-        fresh = slice(self._from, end)
+        latest = self._kept(0, end)
+        if end < self.window < self.rows:  # the oldest rows first
+            y, predicted = zip(self._kept(end, self.window), latest, strict=True)
+            latest = np.concatenate(y), np.concatenate(predicted)
         self._latest.reset()
-        if end == self.window and self._from == 0:
-            self._latest.update(self._y, self._proba)
-            self._all.merge(self._latest, self._y, self._proba)
+        self._latest.update(*latest)
+        fresh = self._kept(self._from, end)
+        if self._from == 0 and end == self.window:
+            self._all.merge(self._latest, *fresh)
         else:
-            if end == self.window or self.rows < self.window:
-                self._latest.update(self._y[:end], self._proba[:end])
-            else:  # oldest row first
-                self._latest.update(
-                    np.concatenate([self._y[end:], self._y[:end]]),
-                    np.concatenate([self._proba[end:], self._proba[:end]]),
-                )
-            self._all.update(self._y[fresh], self._proba[fresh])
+            self._all.update(*fresh)
         self._from = end % self.window
         self.curve["row"].append(self.rows)
         for name, value in self._latest.values().items():
@@ -207,7 +233,7 @@ class Scores:
         """Value of each metric over all rows so far."""
         end = self.rows % self.window
         if end > self._from:
-            self._all.update(self._y[self._from : end], self._proba[self._from : end])
+            self._all.update(*self._kept(self._from, end))
             self._from = end
         return self._all.values()
 

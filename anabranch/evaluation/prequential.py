@@ -14,6 +14,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_regressor
+from sklearn.exceptions import NotFittedError
 
 from anabranch.evaluation._checkpoint import Keeper, State
 from anabranch.evaluation._scores import Aligner, Scores, chosen
@@ -45,16 +47,17 @@ def prequential(
 
     Parameters
     ----------
-    learner : StreamClassifier, or any classifier with ``partial_fit``
+    learner : StreamClassifier, StreamRegressor, or any classifier or regressor with ``partial_fit``
         It goes on learning from the state it is in; the run holds it afterwards. Of a learner without
         ``test_then_train``, each chunk is first predicted as a whole and then learned as a whole: the model
         that predicts a row is up to ``chunk_size - 1`` rows old, and the result depends on `chunk_size`.
     stream : Stream
         Where rows come from. Classes it knows, and columns of arrays that hold codes of nominal values, are
-        announced before the first row.
+        announced before the first row. For a regressor, labels have to be numbers.
     metrics : iterable of str, type of Metric or Metric, optional
         Names, classes or instances; instances are copied and begin empty. By default accuracy, kappa, G-mean,
-        AUC and log loss. (AUC keeps all scores: about ``8 * k + 8`` bytes per row for `k` classes.)
+        AUC and log loss; for a regressor, mean absolute error, RMSE and R2. (AUC keeps all scores: about
+        ``8 * k + 8`` bytes per row for `k` classes.)
     window : int, default=1000
         Rows in the sliding window, and between two points of its curve. The last point is at the last row.
     chunk_size : int, default=1000
@@ -103,6 +106,17 @@ def prequential(
     (5000, True)
     >>> run.curve.column_names, run.curve["row"].to_pylist()
     (['row', 'accuracy', 'kappa'], [1000, 2000, 3000, 4000, 5000])
+
+    Stopped on the way, and called again:
+
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> settings = {"metrics": ["accuracy", "kappa"], "checkpoint": f"{folder.name}/run.ck"}
+    >>> _ = prequential(HoeffdingTreeClassifier(), SEA(n_rows=5000), max_rows=1234, **settings)
+    >>> again = prequential(HoeffdingTreeClassifier(), SEA(n_rows=5000), **settings)
+    >>> again.starts, again.rows, again.metrics == run.metrics
+    (2, 5000, True)
+    >>> folder.cleanup()
     """
     window = whole_number("window", window, 1)
     chunk_size = whole_number("chunk_size", chunk_size, 1)
@@ -117,10 +131,11 @@ def prequential(
         raise TypeError(f"learner must be an instance, got the class {learner.__name__}: call it first")
     if checkpoint_every is not None:
         checkpoint_every = whole_number("checkpoint_every", checkpoint_every, 1)
-    selected = chosen(metrics)
+    regression = task_of(learner) == "regression"
+    selected = chosen(metrics, task_of(learner))
     name, stream_name = describe_learner(learner), str(stream.name)
 
-    state = State(learner, Scores(selected, window), Aligner())
+    state = State(learner, Scores(selected, window), None)
     keeper = None
     if checkpoint is not None:
         fused = callable(getattr(learner, "test_then_train", None))
@@ -128,9 +143,9 @@ def prequential(
         state = (keeper.load(learner) if resume else None) or state
     if max_rows is not None and state.rows > max_rows:
         raise ValueError(f"max_rows is {max_rows:,}, but the checkpoint {checkpoint} is at row {state.rows:,} already")
-    step = _step(learner, stream)
+    step = _step(learner, stream, regression)
     if not state.rows:
-        state.aligner = Aligner(_classes(learner, stream))
+        state.aligner = None if regression else Aligner(_classes(learner, stream))
         state.peak_nbytes = _nbytes(learner)
 
     course = _Course(state, step, stream, keeper, progress, _rows_to_come(stream, max_rows))
@@ -234,7 +249,7 @@ class _Course:
 
     def take(self, X: Any, y: Any) -> None:
         """Predict a chunk, learn it, count it."""
-        state = self.state
+        state, labels = self.state, y
         start = time.perf_counter()
         try:
             predictions = self.step(X, y)
@@ -243,7 +258,9 @@ class _Course:
                 raise
             raise type(error)(_located(error, self.stream, state.rows)) from error
         seconds = time.perf_counter() - start
-        points = state.scores.update(*state.aligner.align(y, predictions, state.learner.classes_))
+        if state.aligner is not None:
+            y, predictions = state.aligner.align(y, predictions, state.learner.classes_)
+        points = state.scores.update(y, predictions)
         state.rows += len(y)
         state.learn_seconds += seconds
         if self._last is None:
@@ -251,7 +268,7 @@ class _Course:
             state.first_seconds += seconds
         if points and state.peak_nbytes is not None:
             state.peak_nbytes = max(state.peak_nbytes, _nbytes(state.learner) or 0)
-        self._last = X, y
+        self._last = X, labels
 
     def save(self, now: bool = False) -> None:
         """Write the checkpoint, if there is one and it is due or has to be now."""
@@ -291,12 +308,19 @@ def _located(error: Exception, stream: Any, rows: int) -> str:
     return f"{stream.name}, in the chunk that begins with row {rows:,}: {text}"
 
 
-def _step(learner: Any, stream: Any) -> Callable[[Any, Any], Any]:
+def task_of(learner: Any) -> str:
+    """What a learner is for, ``"classification"`` or ``"regression"``."""
+    if hasattr(learner, "__sklearn_tags__"):
+        return "regression" if is_regressor(learner) else "classification"
+    return "regression" if getattr(learner, "_estimator_type", None) == "regressor" else "classification"
+
+
+def _step(learner: Any, stream: Any, regression: bool) -> Callable[[Any, Any], Any]:
     """How the learner tests and trains on a chunk; announce classes and nominal columns where that is possible."""
     if callable(getattr(learner, "test_then_train", None)):
         if hasattr(learner, "announce_nominal"):
             learner.announce_nominal(getattr(stream, "nominal_features", ()))
-        if stream.classes is not None and hasattr(learner, "announce"):
+        if stream.classes is not None and not regression and hasattr(learner, "announce"):
             learner.announce(stream.classes)
         return learner.test_then_train  # type: ignore[no-any-return]
     if not callable(getattr(learner, "partial_fit", None)):
@@ -306,7 +330,23 @@ def _step(learner: Any, stream: Any) -> Callable[[Any, Any], Any]:
         )
     if not (hasattr(learner, "predict_proba") or hasattr(learner, "predict")):
         raise TypeError(f"{type(learner).__name__} has neither predict_proba nor predict")
-    return _PredictThenFit(learner, stream.classes)
+    return _PredictNumbersThenFit(learner) if regression else _PredictThenFit(learner, stream.classes)
+
+
+class _PredictNumbersThenFit:
+    """Test-then-train for regressors that can only predict and learn: chunk by chunk."""
+
+    def __init__(self, learner: Any) -> None:
+        self.learner = learner
+
+    def __call__(self, X: Any, y: Any) -> NDArray[np.float64]:
+        """Predict the chunk, 0 before anything was learned, then learn it."""
+        try:
+            predictions = np.asarray(self.learner.predict(X), np.float64)
+        except NotFittedError:
+            predictions = np.zeros(len(y))
+        self.learner.partial_fit(X, y)
+        return predictions
 
 
 class _PredictThenFit:
