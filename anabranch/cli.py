@@ -6,6 +6,7 @@ Everything heavy is imported where it is used, so that ``anabranch --help`` star
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import json
 import os
@@ -37,6 +38,12 @@ anabranch run electricity "HoeffdingTree(grace_period=100)" --plot curve.png
 anabranch run "RandomRBF(n_classes=5)" --max-rows 1000000 --seed 7
 
 anabranch run rows.csv --target label -m kappa -m auc --json result.json
+
+anabranch run covertype --checkpoint run.ck
+
+anabranch generate "SEA(noise=0.1)" -n 100000 -o sea.parquet
+
+anabranch predict --model learner.ck rows.csv -o predictions.csv
 
 anabranch list learners
 """
@@ -84,11 +91,12 @@ class _Interrupted(Exception):  # noqa: N818 - it is no error
 
 def _exit_code(error: BaseException) -> int:
     """Say what went wrong, in one line on standard error, and return the exit code for it."""
+    if isinstance(error, BrokenPipeError) or isinstance(error.__context__, BrokenPipeError):  # Typer exits with 1
+        sys.stdout, sys.stderr = sys.__stdout__ or sys.stdout, sys.__stderr__ or sys.stderr  # Typer's wrappers of them
+        _give_up_stdout()
+        return _end_by_broken_pipe()
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 1
-    if isinstance(error, BrokenPipeError):
-        _give_up_stdout()  # nobody reads on, which is for the reader to decide
-        return 1
     if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
         _complain("interrupted", prefix="")
         return 130
@@ -119,10 +127,48 @@ def _exit_code(error: BaseException) -> int:
     return 1
 
 
+def _end_by_broken_pipe() -> int:
+    """End as other commands do when nobody reads on, which is for the reader to decide: by the signal, silently."""
+    import signal
+
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGPIPE)
+    return 1
+
+
 def _give_up_stdout() -> None:
     """Let what is still buffered for standard output go nowhere, lest it raise once more at the very end."""
-    if sys.stdout is sys.__stdout__:
+    if sys.stdout is sys.__stdout__ and not isinstance(sys.stdout, _Closed):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+class _Closed(io.TextIOBase):
+    """Stands in for standard output where that is closed."""
+
+    encoding = "utf-8"
+
+    def write(self, text: str | bytes) -> int:
+        if text:
+            raise OSError(errno.EBADF, "it is closed", "standard output")
+        return 0
+
+    @property
+    def buffer(self) -> _Closed:
+        return self
+
+
+def _open_standard_streams() -> None:
+    """Make up for standard streams that are closed, so that no file of ours gets their numbers."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # it takes the lowest number that is free
+    if sys.stdout is None:
+        sys.stdout = sys.__stdout__ = _Closed()  # type: ignore[misc, assignment]
+    if sys.stderr is None:  # where there is nobody to tell, things are not told
+        sys.stderr = sys.__stderr__ = open(os.devnull, "w")  # type: ignore[misc] # noqa: SIM115
 
 
 def _complain(message: str, prefix: str = "Error: ") -> None:
@@ -144,6 +190,7 @@ app = typer.Typer(
 
 def main() -> NoReturn:
     """Run the command with the process's arguments."""
+    _open_standard_streams()
     app(prog_name="anabranch")
     raise SystemExit(0)
 
@@ -273,10 +320,30 @@ def run(
         str | None,
         typer.Option(metavar="FILE", help="Save the learner, to go on with it later.", show_default=False),
     ] = None,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Save the whole run from time to time; the same command then goes on from there.",
+            show_default=False,
+        ),
+    ] = None,
+    checkpoint_every: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="ROWS",
+            help="Rows from one checkpoint to the next. \\[default: every ten seconds or so]",
+            show_default=False,
+        ),
+    ] = None,
+    restart: Annotated[bool, typer.Option("--restart", help="Start afresh even if there is a checkpoint.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no table.")] = False,
 ) -> None:
     """Run a learner over a stream, testing on each row before learning it."""
-    outputs = {"--json": json_file, "--csv": csv_file, "--plot": plot, "--save": save}
+    outputs = {"--json": json_file, "--csv": csv_file, "--plot": plot, "--save": save, "--checkpoint": checkpoint}
+    if checkpoint is None and (checkpoint_every is not None or restart):
+        raise ValueError(f"{'--restart' if restart else '--checkpoint-every'} needs --checkpoint FILE")
     _check_outputs(outputs)
     if plot is not None:
         _check_plot(plot)
@@ -286,12 +353,14 @@ def run(
     import_later("scipy.stats", "pandas")
 
     from anabranch import _expression
+    from anabranch import checkpoint as checkpoints
     from anabranch.evaluation import prequential
     from anabranch.evaluation._scores import chosen
+    from anabranch.evaluation.prequential import task_of
 
     defaults = {} if seed is None else {"seed": seed, "random_state": seed}
-    selected = chosen(metric or None)
     model = _expression.learner(learner, defaults)
+    selected = chosen(metric or None, task_of(model))
     if save is not None and not callable(getattr(model, "save", None)):
         raise ValueError(f"--save: {type(model).__name__} cannot be saved")
     of_files = {
@@ -307,15 +376,27 @@ def run(
     if endless:
         max_rows = _ENDLESS_ROWS
 
+    if checkpoint is not None and os.path.exists(checkpoint) and not restart:
+        _notice(quiet)(f"going on from {checkpoint}")
     with _Progress(str(rows.name), selected, shown=not quiet) as progress:
         result = prequential(
-            model, rows, selected, window, chunk_size, max_rows, progress.update if progress.shown else None
+            *(model, rows, selected, window, chunk_size, max_rows, progress.update if progress.shown else None),
+            checkpoint=checkpoint,
+            checkpoint_every=checkpoint_every,
+            resume=not restart,
         )
+    notes = {
+        "feature_names": rows.feature_names,
+        "target": getattr(rows, "target", None),
+        "rows": result.rows,
+        "stream": result.stream_name,
+    }
     writers: dict[str, Callable[[str], object]] = {
         "--json": result.to_json,
         "--csv": result.to_csv,
         "--plot": result.plot,
-        "--save": lambda path: model.save(path),
+        "--save": lambda path: checkpoints.save(model, path, notes),
+        "--checkpoint": lambda path: None,  # it is there
     }
     failed: list[OSError] = []
     for option, path in outputs.items():
@@ -332,7 +413,9 @@ def run(
     if failed:
         raise failed[0]
     if result.interrupted:
-        raise _Interrupted(f"interrupted after {result.rows:,} rows")
+        how = "" if checkpoint is None else f"; the same command goes on from there ({checkpoint})"
+        how = how.replace("the same command", "the command without --restart") if restart else how
+        raise _Interrupted(f"interrupted after {result.rows:,} rows{how}")
 
 
 def _check_outputs(outputs: dict[str, str | None]) -> None:
@@ -344,21 +427,35 @@ def _check_outputs(outputs: dict[str, str | None]) -> None:
         if not name:
             raise ValueError(f"{option} needs the name of a file")
         if name == "-":
-            if option not in ("--json", "--csv"):
+            if option not in ("--json", "--csv", "--out"):
                 raise ValueError(f"{option} cannot be written to standard output: name a file")
             place: Path | str = name
         else:
-            path = Path(name)
-            place = path.resolve()
-            if path.is_dir():
-                raise ValueError(f"{option}: {name} is a folder, not a file")
-            if not place.parent.is_dir():
-                raise ValueError(f"{option}: there is no folder {place.parent}")
-            if not os.access(place.parent if not path.exists() or path.is_file() else place, os.W_OK):
-                raise ValueError(f"{option}: {name} cannot be written there")
+            place = _checked_place(option, name)
         if place in seen:
             raise ValueError(f"{seen[place]} and {option} name the same file, {name}")
         seen[place] = option
+
+
+def _checked_place(option: str, name: str) -> Path:
+    """The place that a file's name stands for, if it can be written there."""
+    from anabranch.checkpoint import check_writable
+
+    path = Path(name)
+    try:
+        if path.is_dir():
+            raise ValueError(f"{option}: {name} is a folder, not a file")
+        if path.exists() and not path.is_file() and option in ("--json", "--csv", "--plot", "--out"):
+            if not os.access(path, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            return path  # a pipe or a device, to be written to as it is
+        place = path.resolve()
+        if not place.parent.is_dir():
+            raise ValueError(f"{option}: there is no folder {place.parent}")
+        check_writable(path)
+    except OSError as error:
+        raise ValueError(f"{option}: {name} cannot be written ({error.strerror})") from error
+    return place
 
 
 def _check_plot(name: str) -> None:
@@ -583,7 +680,8 @@ def _report(result: Run, endless: bool, outputs: dict[str, str]) -> None:
     start = f", after a start of {_duration(result.first_seconds)}" if result.first_seconds > 0.1 else ""
     alone = f"learner alone: {quantity(result.learner_rows_per_second)}{start}"
     speed = f"{quantity(result.rows_per_second)} rows/s ({alone})"
-    facts += [("Time", _duration(result.seconds)), ("Speed", speed)]
+    time = _duration(result.seconds) + (f", in {result.starts} starts" if result.starts > 1 else "")
+    facts += [("Time", time), ("Speed", speed)]
     if result.nbytes is not None:
         peak = "" if result.peak_nbytes in (None, result.nbytes) else f" (at most {size(result.peak_nbytes or 0)})"
         facts.append(("Memory", size(result.nbytes) + peak))
@@ -629,6 +727,125 @@ def _duration(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} min {rest} s"
     return f"{minutes // 60} h {minutes % 60} min"
+
+
+# ---------------------------------------------------------------------------------------- generate, predict
+
+_GENERATE_EXAMPLES = """[bold]Examples[/bold]
+
+anabranch generate "RandomRBF(n_classes=5, seed=7)" -n 1000000 -o rbf.parquet
+
+anabranch generate "SEA(noise=0.1)" -n 10000 -o sea.arff
+
+anabranch generate electricity -o electricity.csv.gz
+
+anabranch generate SEA -n 5
+
+The suffix says in which format: .csv, .tsv, .jsonl, .parquet, .arrow, .arff, .svm; text formats may have .gz or .zst
+after it.
+"""
+
+_PREDICT_EXAMPLES = """[bold]Examples[/bold]
+
+anabranch run rows.csv --target label --save learner.ck
+
+anabranch predict --model learner.ck new.csv -o predictions.parquet
+
+zcat new.csv.gz | anabranch predict --model learner.ck - | cut -d, -f1
+"""
+
+
+@app.command(epilog=_GENERATE_EXAMPLES)
+def generate(
+    stream: Annotated[
+        str,
+        typer.Argument(
+            metavar="STREAM",
+            help="A generator such as 'RandomRBF(n_classes=3)', a data set's name, or a file's path.",
+            show_default=False,
+        ),
+    ],
+    rows: Annotated[
+        int | None,
+        typer.Option(
+            "--rows", "-n", min=1, metavar="N", help="Rows to write. \\[default: all there are]", show_default=False
+        ),
+    ] = None,
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="FILE|-", help="File to write; - is CSV on standard output.")
+    ] = "-",
+    target: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of a file to put last. \\[default: the last]", show_default=False),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0, metavar="N", help="Seed of the generator, where the expression gives none.", show_default=False
+        ),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+) -> None:
+    """Write the rows of a stream to a file."""
+    from anabranch.stream.writer import file_format, write
+
+    file_format(out)
+    _check_outputs({"--out": out})
+    made = _stream(stream, target, {} if seed is None else {"seed": seed}, _notice(quiet))
+    if rows is None and _is_endless(made):
+        raise ValueError(f"{made.name} is endless: say how many rows with -n")
+    with _Progress(str(made.name), [], shown=not quiet and out != "-") as progress:
+        n = write(made, out, rows, (lambda n, of: progress.update(n, of, {})) if progress.shown else None)
+    if not quiet and out != "-":
+        print(f"{n:,} rows of {made.name} written to {out} ({_file_size(out)})")
+
+
+@app.command(epilog=_PREDICT_EXAMPLES)
+def predict(
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="A file of rows, with or without the target; - is standard input.",
+            show_default=False,
+        ),
+    ],
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model", "-m", metavar="FILE", help="What 'run --save' or 'run --checkpoint' wrote.", show_default=False
+        ),
+    ],
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="FILE|-", help="File to write; - is CSV on standard output.")
+    ] = "-",
+    format: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Format of the data, such as jsonl. \\[default: by suffix; csv for standard input]",
+            show_default=False,
+        ),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress, and no notices.")] = False,
+) -> None:
+    """Predict the rows of a file: labels and probabilities, or numbers."""
+    from anabranch import _predict
+
+    _check_outputs({"--out": out})
+    with _Progress(data, [], shown=not quiet and out != "-") as progress:
+        n = _predict.predict(
+            *(model, data, out, format, _notice(quiet)),
+            (lambda n, of: progress.update(n, of, {})) if progress.shown else None,
+        )
+    if not quiet and out != "-":
+        print(f"{n:,} rows of {data} predicted, written to {out} ({_file_size(out)})")
+
+
+def _file_size(path: str) -> str:
+    from anabranch.evaluation.run import size
+
+    return size(os.stat(path).st_size)
 
 
 # ---------------------------------------------------------------------------------------- list

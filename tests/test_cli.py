@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -317,7 +318,301 @@ def test_a_reader_that_goes_away():
     done = in_a_process("list", "metrics", stdout=writer, stderr=subprocess.PIPE, capture_output=False)
     os.close(writer)
     assert done.stderr == ""
-    assert done.returncode == 1
+    assert done.returncode == -signal.SIGPIPE  # as cat and grep end
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="shells")
+def test_help_into_head():
+    command = f"{sys.executable} -m anabranch --help | head -1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[-1] in ("0", "141")  # 0 if the whole help was in the pipe before head went
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="shells")
+def test_standard_streams_that_are_closed(tmp_path):
+    def shell(command):
+        anabranch = f"{sys.executable} -m anabranch"
+        done = subprocess.run(
+            ["bash", "-c", command.replace("anabranch", anabranch, 1)], capture_output=True, text=True
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    for command in ("list metrics", "--help", "run SEA --max-rows 1000 -q --json -"):
+        assert shell(f"anabranch {command} >&-") == (1, "", "Error: standard output: it is closed\n")
+        assert shell(f"anabranch {command} >&- 2>&-") == (1, "", "")
+    out = tmp_path / "out.json"
+    assert shell(f"anabranch run SEA --max-rows 1000 -q --json {out} <&- >&- 2>&-") == (0, "", "")
+    assert json.loads(out.read_text())["rows"] == 1000
+    code, _, errors = shell(f"anabranch run SEA --max-rows 1000 -q --json >(cat > {tmp_path}/piped.json)")
+    assert (code, errors) == (0, "")
+    for _ in range(100):
+        if (tmp_path / "piped.json").exists() and (tmp_path / "piped.json").stat().st_size == out.stat().st_size:
+            break
+        time.sleep(0.05)
+    assert json.loads((tmp_path / "piped.json").read_text())["rows"] == 1000
+
+
+def test_outputs_are_checked_before_the_run(tmp_path, monkeypatch):
+    from anabranch.stream import SEA
+
+    monkeypatch.setattr(SEA, "_chunks", lambda *arguments: pytest.fail("the run has begun"))
+    for option in ("--json", "--csv", "--save", "--checkpoint"):
+        for name in ("r" * 300, *(["/proc/nothing"] * os.path.exists("/proc"))):
+            result = invoke("run", "SEA", option, name)
+            assert result.exit_code == 2
+            assert re.search(f"{option}: {name} cannot be written", the_error(result))
+    for option in ("--save", "--checkpoint"):
+        if os.path.exists("/dev/full"):
+            assert "Not a regular file" in the_error(invoke("run", "SEA", option, "/dev/full"))
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---------------------------------------------------------------------------------------- checkpoints
+
+
+def test_a_run_goes_on_from_its_checkpoint(tmp_path, monkeypatch):
+    from anabranch.stream import SEA
+
+    path, chunks = tmp_path / "run.ck", SEA._chunks
+
+    def figures(*arguments):
+        found = json.loads(invoke("run", *SHORT, "-q", *arguments, "--json", "-").stdout)
+        return [found[name] for name in ("rows", "metrics", "last_window", "curve", "peak_nbytes")], found["starts"]
+
+    def interrupted(self, size, skip):
+        for number, chunk in enumerate(chunks(self, size, skip)):
+            if number == 2:
+                raise KeyboardInterrupt
+            yield chunk
+
+    whole, _ = figures()
+    with monkeypatch.context() as patch:
+        patch.setattr(SEA, "_chunks", interrupted)
+        result = invoke("run", *SHORT, "--checkpoint", path, "--chunk-size", 700)
+    assert result.exit_code == 130
+    assert result.stderr == f"interrupted after 1,400 rows; the same command goes on from there ({path})\n"
+    assert figures("--checkpoint", path) == (whole, 2)
+    result = invoke("run", *SHORT, "--checkpoint", path)
+    assert result.stderr == f"going on from {path}\n"
+    assert re.search(r"^Time .* in 3 starts$", result.stdout, re.MULTILINE)
+    result = invoke("run", *SHORT, "--checkpoint", path, "--window", 7)
+    assert result.exit_code == 2
+    assert f"{path} is the checkpoint of another run: window: 1000 then, 7 now" in result.stderr.splitlines()[-1]
+    assert invoke("run", *SHORT, "--checkpoint", path, "--window", 7, "--restart").exit_code == 0
+    for option in (["--restart"], ["--checkpoint-every", 5]):
+        assert f"{option[0]} needs --checkpoint FILE" in the_error(invoke("run", *SHORT, *option))
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal")
+def test_kill_and_start_again(tmp_path):
+    path, out = tmp_path / "run.ck", tmp_path / "out.json"
+    command = ["run", "RandomRBF(n_classes=3)", "--max-rows", "300000", "-q", "-m", "accuracy", "-m", "log_loss"]
+    more = ["--checkpoint", str(path), "--checkpoint-every", "5000", "--json", str(out)]
+    for _ in range(3):
+        with subprocess.Popen([sys.executable, "-m", "anabranch", *command, *more]) as process:
+            before = path.stat().st_mtime_ns if path.exists() else 0
+            while process.poll() is None and (path.stat().st_mtime_ns if path.exists() else 0) == before:
+                time.sleep(0.01)
+            process.kill()
+    assert in_a_process(*command, *more).returncode == 0
+    found = json.loads(out.read_text())
+    expected = json.loads(invoke(*command, "--json", "-").stdout)
+    assert found["starts"] == 4
+    assert [found[key] for key in ("rows", "metrics", "curve")] == [
+        expected[key] for key in ("rows", "metrics", "curve")
+    ]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["out.json", "run.ck"]
+
+
+# ---------------------------------------------------------------------------------------- generate
+
+
+def test_generate(tmp_path):
+    from anabranch.stream import FileStream, RandomRBF
+
+    path = tmp_path / "rows.parquet"
+    result = invoke("generate", "RandomRBF(n_classes=3)", "-n", 2500, "--seed", 5, "-o", path)
+    assert result.exit_code == 0, result.output
+    assert re.fullmatch(rf"2,500 rows of RandomRBF\(n_classes=3, seed=5\) written to {path} \(.*KiB\)\n", result.stdout)
+    X, y = FileStream(path).take(2500)
+    expected, labels = RandomRBF(n_classes=3, seed=5).take(2500)
+    assert (expected == X).all()
+    assert (y == labels).all()
+    assert invoke("generate", path, "-q", "-o", tmp_path / "rows.csv").output == ""
+    lines = (tmp_path / "rows.csv").read_text().splitlines()
+    assert (len(lines), lines[0][:6], lines[0][-6:]) == (2501, "x0,x1,", ",class")
+    done = in_a_process("generate", tmp_path / "rows.csv", "-n", 3)
+    assert (done.stdout, done.stderr) == ("\n".join(lines[:4]) + "\n", "")
+    assert in_a_process("generate", "SEA(n_rows=3)").stdout.count("\n") == 4
+
+
+def test_generate_puts_the_target_last(csv, tmp_path):
+    assert invoke("generate", csv, "--target", "kind", "-o", tmp_path / "moved.csv").exit_code == 0
+    assert (tmp_path / "moved.csv").read_text().splitlines()[0] == "height,colour,kind"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["SEA", "-o", "out.csv"], r"SEA\(seed=1\) is endless: say how many rows with -n"),
+        (["SEA", "-n", "5", "-o", "out.xls"], "its suffix says in which format"),
+        (["SEA", "-n", "5", "-o", "nowhere/out.csv"], "no folder"),
+        (["SEA", "-n", "0"], "-n"),
+        (["Sea", "-n", "5"], "Did you mean SEA"),
+        (["SEA", "-n", "5", "-o", "."], "suffix"),
+    ],
+)
+def test_generate_refuses(arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = invoke("generate", *arguments)
+    assert result.exit_code == 2
+    assert re.search(message, the_error(result))
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---------------------------------------------------------------------------------------- predict
+
+
+@pytest.fixture(scope="module")
+def numbers(tmp_path_factory):
+    """A file of numbers, a learner that was trained on it, and its predictions."""
+    from anabranch.stream import FileStream
+
+    folder = tmp_path_factory.mktemp("numbers")
+    assert invoke("generate", "RandomRBF(n_classes=3)", "-n", 3000, "-o", folder / "rows.csv").exit_code == 0
+    saved = ["--save", folder / "learner", "--checkpoint", folder / "run.ck"]
+    assert invoke("run", folder / "rows.csv", "-q", *saved).exit_code == 0
+    return folder, probabilities(folder / "learner", FileStream(folder / "rows.csv").take(3000)[0])
+
+
+def probabilities(path, X):
+    """Those of a saved learner, in the order of the labels."""
+    learner = HoeffdingTreeClassifier.load(path)
+    return learner.predict_proba(X)[:, np.argsort(learner.classes_)]
+
+
+def read(path):
+    import pyarrow.csv
+
+    table = pyarrow.csv.read_csv(path)
+    assert sorted(table.column_names) == ["prediction", "probability_0", "probability_1", "probability_2"]
+    columns = [table[name].to_numpy() for name in sorted(table.column_names)]
+    return columns[0], np.stack(columns[1:], axis=1)
+
+
+@pytest.mark.parametrize("model", ["learner", "run.ck"])
+@pytest.mark.parametrize("change", ["as it was", "without target", "other order and more", "target empty", "piped"])
+def test_predict_matches_columns_by_name(model, change, numbers, tmp_path):
+    import pyarrow as pa
+    import pyarrow.csv
+
+    folder, proba = numbers
+    table = pyarrow.csv.read_csv(folder / "rows.csv")
+    if change == "without target":
+        table = table.drop_columns("class")
+    elif change == "other order and more":
+        table = table.select(table.column_names[::-1]).append_column("note", pa.array(["new"] * 3000))
+    elif change == "target empty":
+        table = table.set_column(10, "class", pa.array([1, None] * 1500, pa.int64()))
+    pyarrow.csv.write_csv(table, tmp_path / "new.csv")
+    if change == "piped":
+        content = (tmp_path / "new.csv").read_text()
+        done = in_a_process("predict", "--model", folder / model, "-", input=content)
+        assert done.stderr == ""
+        (tmp_path / "out.csv").write_text(done.stdout)
+    else:
+        result = invoke("predict", "--model", folder / model, tmp_path / "new.csv", "-o", tmp_path / "out.csv")
+        assert result.exit_code == 0, result.output
+        assert result.stderr == ""
+        assert "3,000 rows" in result.stdout
+    said, found = read(tmp_path / "out.csv")
+    assert (found == proba).all()
+    assert (said == proba.argmax(axis=1)).all()
+
+
+def test_predict_with_columns_missing(numbers, tmp_path):
+    import pyarrow.csv
+
+    folder, _ = numbers
+    table = pyarrow.csv.read_csv(folder / "rows.csv")
+    pyarrow.csv.write_csv(table.drop_columns(["x3", "class"]), tmp_path / "new.csv")
+    result = invoke("predict", "-m", folder / "learner", tmp_path / "new.csv", "-o", tmp_path / "out.csv")
+    assert result.stderr == "new does not have x3: missing in every row\n"
+    X = np.stack([column.to_numpy() for column in table.columns[:10]], axis=1)
+    X[:, 3] = np.nan
+    assert (read(tmp_path / "out.csv")[1] == probabilities(folder / "learner", X)).all()
+
+
+def test_predict_text(csv, tmp_path):
+    from anabranch.stream import FileStream
+
+    model = tmp_path / "learner"
+    assert invoke("run", csv, "--target", "kind", "-q", "--save", model).exit_code == 0
+    X, _ = FileStream(csv, "kind").take(600)
+    learner = HoeffdingTreeClassifier.load(model)
+    for suffix in ("csv", "jsonl.gz", "parquet", "tsv"):
+        out = tmp_path / f"out.{suffix}"
+        assert invoke("predict", "-m", model, csv, "-q", "-o", out).output == ""
+        found, _ = FileStream(out, unlabelled=True).take(600)
+        assert found["prediction"].to_pylist() == learner.predict(X).tolist()
+        assert found[f"probability_{learner.classes_[0]}"].to_pylist() == learner.predict_proba(X)[:, 0].tolist()
+    # A column of text that happens to hold numbers stays what it was when the learner learned.
+    (tmp_path / "new.csv").write_text("colour,height\n1,2.5\n2,0.5\n")
+    assert invoke("predict", "-m", model, tmp_path / "new.csv", "-q", "-o", tmp_path / "o.csv").exit_code == 0
+    assert len((tmp_path / "o.csv").read_text().splitlines()) == 3
+
+
+def test_predict_numbers_with_a_regressor(tmp_path, monkeypatch):
+    from anabranch.base import StreamRegressor
+    from anabranch.stream import ArrayStream, write
+
+    class Mean(StreamRegressor):
+        def _begin(self):
+            self._sums = np.zeros(2)
+
+        def _learn(self, X, y, w):
+            self._sums += [(w * y).sum(), w.sum()]
+
+        def _predict(self, X):
+            return np.full(len(X), self._sums[0] / self._sums[1] if self._sums[1] else 0.0)
+
+    write(ArrayStream([[1.0, 2.0], [3.0, 4.0]], [0.5, 1.0]), tmp_path / "rows.csv")
+    monkeypatch.setattr(_expression, "learner", lambda *arguments: Mean())
+    result = invoke("run", tmp_path / "rows.csv", "--save", tmp_path / "learner")
+    assert result.exit_code == 0, result.output
+    assert re.search("^MAE .*\nRMSE .*\nR2 ", result.stdout, re.MULTILINE)
+    assert "a regression: take mae, rmse, r2" in the_error(invoke("run", tmp_path / "rows.csv", "-m", "accuracy"))
+    done = invoke("predict", "-m", tmp_path / "learner", tmp_path / "rows.csv", "-o", tmp_path / "out.csv")
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "out.csv").read_text() == "prediction\n0.75\n0.75\n"
+
+
+def test_predict_refuses(numbers, tmp_path, monkeypatch):
+    folder, _ = numbers
+    monkeypatch.chdir(tmp_path)
+    rows = folder / "rows.csv"
+    HoeffdingTreeClassifier().save(tmp_path / "fresh")
+    HoeffdingTreeClassifier().partial_fit([[1.0, 2.0]], [1]).save(tmp_path / "nameless")
+    (tmp_path / "text").write_text("nothing")
+    (tmp_path / "other.csv").write_text("a,b,c\n1,2,3\n")
+    (tmp_path / "wrong.csv").write_text("x0,x1\n1,2\n3,high\n")
+    for arguments, message in [
+        ([rows], "--model"),
+        (["-m", "nowhere", rows], "nowhere: No such file"),
+        (["-m", "text", rows], "not a checkpoint"),
+        (["-m", "fresh", rows], "has not learned anything yet"),
+        (["-m", "nameless", "other.csv"], "other has 3 columns, the learner has met 2 and does not know their names"),
+        (["-m", folder / "learner", "other.csv"], "other has none of the learner's columns .x0, x1"),
+        (["-m", folder / "learner", "wrong.csv", "-q"], "line 3, column 'x1' holds 'high'"),
+        (["-m", folder / "learner", "nowhere.csv"], "no file nowhere.csv"),
+        (["-m", folder / "learner", rows, "-o", "out.xls"], "its suffix says in which format"),
+        (["-m", folder / "learner", rows, "-o", "out.svm"], "svmlight"),
+    ]:
+        result = invoke("predict", *arguments, *(["-o", "out.csv"] if "-o" not in arguments else []))
+        assert result.exit_code == 2, result.output
+        assert re.search(message, the_error(result))
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["fresh", "nameless", "other.csv", "text", "wrong.csv"]
 
 
 # ---------------------------------------------------------------------------------------- pipes

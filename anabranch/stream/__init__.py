@@ -1,4 +1,4 @@
-"""Where rows come from: arrays, data frames, files and generators."""
+"""Where rows come from: arrays, data frames, files and generators; and to files."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from anabranch.stream.rotating_checkerboard import RotatingCheckerboard
 from anabranch.stream.sea import SEA
 from anabranch.stream.stagger import STAGGER
 from anabranch.stream.waveform import Waveform
+from anabranch.stream.writer import write
 
 GENERATORS: dict[str, type[Generator]] = {
     cls.__name__: cls
@@ -54,4 +55,5 @@ __all__ = [
     "RotatingCheckerboard",
     "Stream",
     "Waveform",
+    "write",
 ]

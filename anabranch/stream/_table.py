@@ -70,12 +70,15 @@ class Table:
         Which one is to be predicted.
     classes : list or None
         All labels, if the file tells them.
+    unlabelled : bool
+        Whether rows may be without a label, which then is NaN or None.
     """
 
     names: list[str]
     kinds: list[str]
     target: int
     classes: list[Any] | None = None
+    unlabelled: bool = False
     features: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -124,8 +127,11 @@ class Table:
             # Text repeats: one Python string per distinct label is enough.
             coded = values.dictionary_encode()
             distinct = np.array([*coded.dictionary.to_pylist(), None], dtype=object)
-            return distinct[coded.indices.fill_null(len(distinct) - 1).to_numpy()], missing
+            labels = distinct[coded.indices.fill_null(len(distinct) - 1).to_numpy()]
+            return labels, np.zeros_like(missing) if self.unlabelled else missing
         missing = np.isnan(values)
+        if self.unlabelled:
+            return values, np.zeros_like(missing)
         if kind == "number":
             return values, missing
         whole = np.where(missing, 0.0, values)

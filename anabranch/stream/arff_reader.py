@@ -239,7 +239,7 @@ class ArffReader(CellReader):
                 raise ValueError(f"{where} has {len(pieces)} values, the header {len(table.names)}")
             values = [self._value(j, word, quoted, where) for j, (word, quoted) in enumerate(pieces)]
         label = values[table.target]
-        if label is None or label != label:
+        if (label is None or label != label) and not table.unlabelled:
             raise ValueError(f"{where}: {_table.no_value(table.names[table.target])}")
         return values
 

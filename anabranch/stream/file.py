@@ -94,6 +94,9 @@ class FileStream(Stream):
     n_features : int, optional
         Number of columns of an svmlight file. If left out, such a file is gone through once beforehand; of standard
         input and of a file that is followed, the first block counts.
+    unlabelled : bool
+        Whether to hand out rows without a label too, as for predicting them: labels are then numbers or text as they
+        stand, NaN or None where there is none.
 
     Attributes
     ----------
@@ -141,6 +144,7 @@ class FileStream(Stream):
         follow: bool = False,
         idle_timeout: float | None = None,
         n_features: int | None = None,
+        unlabelled: bool = False,
     ) -> None:
         standard_input = os.fspath(path) == "-"
         self.path = Path(path)
@@ -150,6 +154,7 @@ class FileStream(Stream):
             raise ValueError(f"block_size must be at most {1 << 30}, got {block_size}")
         self.on_bad_row = on_bad_row
         self.follow = bool(follow)
+        self.unlabelled = bool(unlabelled)
         self.idle_timeout = _seconds(idle_timeout)
         if not standard_input and not self.path.exists():
             raise FileNotFoundError(f"there is no file {self.path}")
@@ -188,7 +193,8 @@ class FileStream(Stream):
         for column in (*self.types, *(() if target is None else (target,))):
             if sparse or column not in table.names:
                 raise unknown_column(column, table.names, self._source.name)
-        if not sparse and len(table.names) == 1:
+        table.unlabelled = self.unlabelled
+        if not sparse and len(table.names) == 1 and not self.unlabelled:
             raise ValueError(
                 f"{self._source.name} has one column, {table.names[0]!r}: a stream needs a target and a feature "
                 "(if something else than a comma, semicolon, tab or | separates the columns, "
@@ -248,6 +254,8 @@ class FileStream(Stream):
             parts.append(f"idle_timeout={self.idle_timeout!r}")
         if self._n_features is not None:
             parts.append(f"n_features={self._n_features}")
+        if self.unlabelled:
+            parts.append("unlabelled=True")
         return f"FileStream({', '.join(parts)})"
 
     def _chunks(self, size: int, skip: int) -> Iterator[Chunk]:

@@ -203,7 +203,7 @@ class JsonReader:
                     raise ValueError(_table.holds(where, name, shown, problem))
                 values[j] = number
         label = values[table.target]
-        if label is None or label != label:
+        if (label is None or label != label) and not table.unlabelled:
             raise ValueError(f"{where}: {_table.no_value(table.names[table.target])}")
         return values
 
