@@ -137,7 +137,7 @@ class StreamLearner(BaseEstimator):
         self
         """
         untouched = self._schema is None or (not self._schema.names and self._schema.width is None)
-        if len(nominal_features) and untouched and getattr(self, "nominal_features", None) is None:
+        if len(nominal_features) and untouched and not self._new_schema().nominal_features:
             if self._schema is None:
                 check_parameters(self._constraints, self.get_params(deep=False))
                 self._begin()

@@ -222,8 +222,8 @@ def run(
         str,
         typer.Argument(
             metavar="STREAM",
-            help="A data set's name ('openml:31' for OpenML's), a file's path (- for standard input), or a generator such as "
-            "'RandomRBF(n_classes=3)'.",
+            help="A data set's name ('openml:31' for OpenML's), a file's path (- for standard input), or a generator "
+            "such as 'RandomRBF(n_classes=3)'.",
             show_default=False,
         ),
     ],
