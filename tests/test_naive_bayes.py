@@ -200,7 +200,7 @@ def test_many_values_and_classes():
         alone.learn_one(row, label)
     tested = learner.test_then_train(rows, labels)
     assert tested.shape == (3000, 100)
-    assert np.allclose(tested.sum(axis=1), 1.0)
+    assert np.allclose(tested[1:].sum(axis=1), 1.0)  # before the first row no class is known
     assert alone.to_bytes() == learner.to_bytes()
     assert learner.predict(rows).tolist() == labels
     assert learner.nbytes < 1.2 * 8 * 100 * 3000

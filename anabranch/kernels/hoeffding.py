@@ -78,9 +78,6 @@ MOST_CELLS = 256
  MAX_OPTIONS, SECONDARY_DELTA, MEMORY_ORDER, OPTIONS_SIZE) = range(16)  # fmt: skip
 MAJORITY, BAYES, ADAPTIVE = 0, 1, 2  # LEAF_KIND
 
-# What learn() does beside learning: nothing, votes just before each row is learned, or just after.
-ONLY_LEARN, TEST_THEN_TRAIN, TRAIN_THEN_TEST = 0, 1, 2
-
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
@@ -1218,10 +1215,10 @@ def _update_row(node_floats, moments, ranges, slots, numeric, cells, origin, met
 
 
 @kernel
-def learn(table, start, X, y, w, mode, out):
+def learn(table, start, X, y, w, before, after):
     """Learn rows ``start``.. of a chunk; returns the first row not learned, ``meta[NEED]`` says why.
 
-    With ``mode`` TEST_THEN_TRAIN or TRAIN_THEN_TEST, ``out`` gets each row's votes just before or just after it.
+    ``before`` and ``after`` get each row's votes just before and just after it, unless they have no rows.
     Rows of weight 0 change nothing.
     """
     t = tree_at(table)
@@ -1246,7 +1243,7 @@ def learn(table, start, X, y, w, mode, out):
         node = path[depth - 1]
         learns = weight > 0.0 and (c < k or meta[CLASSES_FIXED] == 0)  # else passed over: no room for its class
         # A row that had to wait for room has voted already: to make room may have cost its leaf the statistics.
-        votes_now = mode == TEST_THEN_TRAIN and not (i == start and meta[HAS_VOTED])
+        votes_now = before.shape[0] > 0 and not (i == start and meta[HAS_VOTED])
         bayes = -1
         uses_bayes = _uses_bayes(node_ints, node_floats, options, node)
         adapts = kind == ADAPTIVE and learns and node_ints[node, FEATURE] == ACTIVE
@@ -1254,7 +1251,7 @@ def learn(table, start, X, y, w, mode, out):
             bayes = _bayes(node_ints, node_floats, moments, slots, numeric, cells, meta, node, X, i, x, gaps, scores,
                            products)
         if votes_now:
-            _vote(node_floats, node, bayes if uses_bayes else -1, scores, out, i)
+            _vote(node_floats, node, bayes if uses_bayes else -1, scores, before, i)
         if learns:
             need = NEED_CLASSES
             if c < k:
@@ -1299,7 +1296,7 @@ def learn(table, start, X, y, w, mode, out):
                         _enforce(node_ints, node_floats, moments, dropped, meta, moments.shape[0], -1, -1)
             if meta[N_INACTIVE] > 0 and meta[N_SEEN] % int(options[MEMORY_PERIOD]) == 0:
                 _enforce(node_ints, node_floats, moments, dropped, meta, moments.shape[0], -1, -1)
-        if mode == TRAIN_THEN_TEST:
-            _vote_rows(i, i + 1, X, out, x, scores, products, node_ints, node_floats, moments, extra, slots, numeric,
+        if after.shape[0] > 0:
+            _vote_rows(i, i + 1, X, after, x, scores, products, node_ints, node_floats, moments, extra, slots, numeric,
                        cells, meta, options)
     return X.shape[0]

@@ -59,9 +59,7 @@ from anabranch.kernels.hoeffding import (
     SECONDARY_DELTA,
     SEEN,
     SINCE,
-    TEST_THEN_TRAIN,
     THRESHOLD,
-    TRAIN_THEN_TEST,
     WEIGHT,
     Tree,
     _bayes,
@@ -564,10 +562,10 @@ def _learn_at(table, node_ints, node_floats, moments, ranges, slots, numeric, ce
 
 
 @kernel
-def learn(table, start, X, y, w, mode, out):
+def learn(table, start, X, y, w, before, after):
     """Learn rows ``start``.. of a chunk; returns the first row not learned, ``meta[NEED]`` says why.
 
-    With ``mode`` TEST_THEN_TRAIN or TRAIN_THEN_TEST, ``out`` gets each row's votes just before or just after it.
+    ``before`` and ``after`` get each row's votes just before and just after it, unless they have no rows.
     Rows of weight 0 change nothing.
     """
     t = tree_at(table)
@@ -579,14 +577,14 @@ def learn(table, start, X, y, w, mode, out):
     return call(
         table[_LEARN_ROWS, 0],
         (
-            table, start, X, y, w, mode, out, scratch, own, reached, t.node_ints, t.node_floats, t.moments, t.ranges,
-            t.extra, t.dropped, t.slots, t.numeric, t.cells, t.origin, t.meta, t.options, t.links, t.errors,
+            table, start, X, y, w, before, after, scratch, own, reached, t.node_ints, t.node_floats, t.moments,
+            t.ranges, t.extra, t.dropped, t.slots, t.numeric, t.cells, t.origin, t.meta, t.options, t.links, t.errors,
         ),
     )  # fmt: skip
 
 
 @kernel(inline=False)
-def _learn_rows(table, start, X, y, w, mode, out, scratch, own, reached, node_ints, node_floats, moments, ranges,
+def _learn_rows(table, start, X, y, w, before, after, scratch, own, reached, node_ints, node_floats, moments, ranges,
                 extra, dropped, slots, numeric, cells, origin, meta, options, links, errors):  # fmt: skip
     k = node_floats.shape[1] - COUNTS
     x = scratch[: origin.size]
@@ -602,7 +600,7 @@ def _learn_rows(table, start, X, y, w, mode, out, scratch, own, reached, node_in
         learns = weight > 0.0 and (c < k or meta[CLASSES_FIXED] == 0)  # else passed over: no room for its class
         # A row that had to wait for room has voted already: to make room may have cost the leaves it reaches their
         # statistics.
-        votes_now = mode == TEST_THEN_TRAIN and not (i == start and meta[HAS_VOTED])
+        votes_now = before.shape[0] > 0 and not (i == start and meta[HAS_VOTED])
         place = 0
         first = 1.0
         for at in range(n - 1, -1, -1):
@@ -622,7 +620,7 @@ def _learn_rows(table, start, X, y, w, mode, out, scratch, own, reached, node_in
                 reached[CHOICE, at] = choice
             if votes_now:
                 counts_for = _add_vote(node_ints, node_floats, errors, node, choice if uses_bayes else -1, scores,
-                                       place, first, own, out, i)
+                                       place, first, own, before, i)
                 first = counts_for if place == 0 else first
                 place += 1
         if learns:
@@ -685,9 +683,9 @@ def _learn_rows(table, start, X, y, w, mode, out, scratch, own, reached, node_in
                         call(table[_ENFORCE, 0], (table, moments.shape[0], -1, -1))
             if meta[N_INACTIVE] > 0 and meta[N_SEEN] % int(options[MEMORY_PERIOD]) == 0:
                 call(table[_ENFORCE, 0], (table, moments.shape[0], -1, -1))
-        if mode == TRAIN_THEN_TEST:
+        if after.shape[0] > 0:
             _vote_for_row(node_ints, node_floats, moments, extra, slots, numeric, cells, meta, options, links, errors,
-                          X, i, x, scores, products, own, reached, out)
+                          X, i, x, scores, products, own, reached, after)
     return X.shape[0]
 
 
@@ -705,6 +703,6 @@ def functions():
         address(split_leaf, table, 0),
         address(add_option, table, 0),
         address(enforce, table, 0, 0, 0),
-        address(_learn_rows, table, 0, matrix, ints, floats, 0, matrix, floats, matrix, np.zeros((0, 0), np.int64),
+        address(_learn_rows, table, 0, matrix, ints, floats, matrix, matrix, floats, matrix, np.zeros((0, 0), np.int64),
                 *tree),
     )  # fmt: skip

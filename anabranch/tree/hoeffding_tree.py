@@ -25,6 +25,7 @@ __all__ = ["HoeffdingTreeClassifier"]
 _CRITERIA = ("info_gain", "gini")
 _LEAF_KINDS = ("mc", "nb", "nba")  # in the order of the kernel's MAJORITY, BAYES, ADAPTIVE
 _FIRST_CELLS = 4  # room for values per nominal attribute at the start
+_NO_VOTES = np.zeros((0, 0))
 _SMALLEST_STEP = 16  # arrays grow by a sixteenth, and at least by this many entries
 
 
@@ -247,7 +248,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         )
 
     def _learn(self, X: Floats, y: Codes, w: Floats) -> None:
-        self._run(X, y, w, kernels.ONLY_LEARN, _NO_VOTES)
+        self._run(X, y, w)
 
     def _votes(self, X: Floats) -> Floats:
         votes = np.zeros((len(X), self._n_classes))
@@ -259,21 +260,26 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
 
     def _test_then_train(self, X: Floats, y: Codes, w: Floats) -> Floats:
         votes = np.zeros((len(X), self._n_classes))
-        self._run(X, y, w, kernels.TEST_THEN_TRAIN, votes)
+        self._run(X, y, w, before=votes)
         return votes
 
     def _train_then_test(self, X: Floats, y: Codes, w: Floats) -> Floats:
         votes = np.zeros((len(X), self._n_classes))
-        self._run(X, y, w, kernels.TRAIN_THEN_TEST, votes)
+        self._run(X, y, w, after=votes)
         return votes
 
-    def _run(self, X: Floats, y: Codes, w: Floats, mode: int, votes: Floats) -> None:
-        """Learn all rows, making room wherever the kernel asks for it."""
+    def _test_train_test(self, X: Floats, y: Codes, w: Floats) -> tuple[Floats, Floats]:
+        before, after = np.zeros((2, len(X), self._n_classes))
+        self._run(X, y, w, before, after)
+        return before, after
+
+    def _run(self, X: Floats, y: Codes, w: Floats, before: Floats = _NO_VOTES, after: Floats = _NO_VOTES) -> None:
+        """Learn all rows, making room wherever the kernel asks for it; take votes before and after each."""
         if self._n_announced and self._tree.meta[kernels.N_CLASSES] < self._n_announced:
             self._take_in_classes(self._n_announced)
             self._tree.meta[kernels.N_CLASSES] = self._n_announced
         row = 0
-        while (row := call(self._kernels.learn, self._table(), row, X, y, w, mode, votes)) < len(X):
+        while (row := call(self._kernels.learn, self._table(), row, X, y, w, before, after)) < len(X):
             self._make_room(int(self._tree.meta[kernels.NEED]), X[row], int(y[row]))
             self._tree.meta[kernels.HAS_VOTED] = 1
 
@@ -568,7 +574,6 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         return nodes
 
 
-_NO_VOTES = np.zeros((0, 0))
 _direct: dict[Any, Callable[..., Any]] = {}
 
 
