@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,7 @@ def predict(
 
 def _learner(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     """The learner in a file, and what is noted about it there."""
-    found, notes = checkpoint.load(path), checkpoint.notes(path)
+    found, notes = checkpoint.load(Path(path)), checkpoint.notes(Path(path))
     if isinstance(found, dict) and "state" in found:  # a run's
         found = getattr(found["state"], "learner", None)
     if not isinstance(found, StreamLearner):

@@ -579,7 +579,9 @@ class _Progress:
         passed, took = rows - self._first[0], now - self._first[1]
         speed = passed / took if passed and took else 0.0
         pace = f"{speed / 1000:,.0f}k/s" if speed >= 9_999.5 else f"{speed:,.0f}/s" if speed else ""
-        figures = "  ".join(f"{m.label.lower()} {shown(m, values[m.name])}" for m in self._metrics)
+        figures = "  ".join(
+            f"{m.label if m.label.isupper() else m.label.lower()} {shown(m, values[m.name])}" for m in self._metrics
+        )
         self._bar.update(
             self._task,
             completed=rows,

@@ -12,16 +12,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import scipy.sparse
-from sklearn.linear_model import SGDClassifier
+from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.metrics import mean_absolute_error, r2_score
 
 from anabranch import checkpoint
-from anabranch.base import StreamClassifier
+from anabranch.base import StreamClassifier, StreamRegressor
 from anabranch.checkpoint import CheckpointError
 from anabranch.dummy import MajorityClassClassifier, NoChangeClassifier
 from anabranch.evaluation import _checkpoint, prequential
 from anabranch.evaluation._checkpoint import Fingerprint
-from anabranch.metrics import Accuracy, LogLoss, Metric, Window
-from anabranch.stream import SEA, FileStream, FrameStream, RandomRBF, Stream
+from anabranch.evaluation._scores import Aligner
+from anabranch.metrics import METRICS, Accuracy, Fading, LogLoss, Metric, Window, get
+from anabranch.stream import SEA, ArrayStream, FileStream, FrameStream, RandomRBF, Stream
 
 
 class Dizzy(StreamClassifier):
@@ -359,6 +361,90 @@ def test_metrics_of_all_kinds_survive(data, tmp_path):
     assert figures(run) == expected
 
 
+class Mean(StreamRegressor):
+    """Predicts the mean of what it has seen."""
+
+    def _begin(self):
+        self._sums = np.zeros(2)
+
+    def _learn(self, X, y, w):
+        for target, weight in zip(y, w, strict=True):
+            self._sums += weight * target, weight
+
+    def _predict(self, X):
+        return np.full(len(X), self._sums[0] / self._sums[1] if self._sums[1] else 0.0)
+
+
+def numbers():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(3210, 3))
+    return ArrayStream(X, X @ [1.0, 2.0, 3.0] + 1e6 + rng.normal(size=3210))
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_no_figure_depends_on_chunks_or_checkpoints_and_windows_are_windows(task, tmp_path):
+    data = late(2500)
+    names = [name for name, cls in METRICS.items() if cls.task == task]
+    metrics = [*names, *(Window(name, 333) for name in names), *(Fading(name, 0.99) for name in names if fades(name))]
+    window = 250
+
+    def run(chunk_size, **more):
+        stream, learner = (numbers(), Mean()) if task == "regression" else (Unannounced(*data), Dizzy(random_state=2))
+        return prequential(learner, stream, metrics, window, chunk_size, **more)
+
+    whole = run(1000)
+    for size in (1, 77, 10_000):
+        assert figures(run(size)) == figures(whole)
+    for rows in (1, 300, 1249, 1250, 2001, None):
+        found = run(77, checkpoint=tmp_path / "run.ck", checkpoint_every=500, max_rows=rows)
+    assert (figures(found), found.starts) == (figures(whole), 6)
+    # The curve is what sliding windows of that length show at its rows.
+    y, predicted = [], []
+    learner = Mean() if task == "regression" else Dizzy(random_state=2)
+    aligner = Aligner()
+    for X, labels in (numbers() if task == "regression" else Unannounced(*data)).chunks(1):
+        said = learner.test_then_train(X, labels)
+        if task == "classification":
+            labels, said = aligner.align(labels, said, learner.classes_)
+        y.append(labels)
+        predicted.append(said)
+    for name in names:
+        sliding, all_rows, start = Window(name, window), get(name), 0
+        for row, value in zip(whole.points["row"], whole.points[name], strict=True):
+            for i in range(start, row):
+                sliding.update(y[i], predicted[i])
+                all_rows.update(y[i], predicted[i])
+            start = row
+            assert sliding.value == value, (name, row)
+        assert all_rows.value == whole.metrics[name]
+
+
+def fades(name):
+    try:
+        Fading(name, 0.99)
+    except ValueError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("learner", [Mean, SGDRegressor])
+def test_regressors(learner, tmp_path):
+    run = prequential(learner(), numbers(), window=1000)
+    assert list(run.metrics) == ["mae", "rmse", "r2"]
+    assert run.points["row"] == [1000, 2000, 3000, 3210]
+    assert "MAE" in repr(run)
+    run.plot(tmp_path / "run.png")
+    stream = numbers()
+    if learner is Mean:
+        said = np.concatenate([[0.0], np.cumsum(stream.y)[:-1] / np.arange(1, 3210)])
+        assert run.metrics["mae"] == pytest.approx(mean_absolute_error(stream.y, said), rel=1e-12)
+        assert run.metrics["r2"] == pytest.approx(r2_score(stream.y, said), rel=1e-9)
+    with pytest.raises(ValueError, match="the metric 'kappa' is for classification, this is a regression: take mae"):
+        prequential(learner(), stream, "kappa")
+    with pytest.raises(ValueError, match="the metric 'mae' is for regression, this is a classification: take accuracy"):
+        prequential(Dizzy(), stream, "mae")
+
+
 # ---------------------------------------------------------------------------------------- something else
 
 
@@ -388,7 +474,7 @@ def test_another_run_is_refused_and_told_apart(data, tmp_path):
         ({"window": 701}, "window: 700 then, 701 now"),
         ({"metrics": ["accuracy"]}, r"the metrics: \['accuracy', 'kappa'\] then, \['accuracy'\] now"),
         ({"metrics": ["kappa", "accuracy"]}, r"the metrics: \['accuracy', 'kappa'\] then, \['kappa', 'accuracy'\] now"),
-        ({"metrics": [Window(Accuracy, 5), "kappa"]}, "the setting of the metrics is not the same"),
+        ({"metrics": [Off(5), "kappa"]}, r"the metrics: .*'kappa'\] then, \['off', 'kappa'\] now"),
         ({"stream": renamed}, "the stream: unannounced then, other now"),
         ({"stream": announced}, "the stream's classes: None then, "),
         ({"stream": shifted}, "it is at row 6,000, and the stream unannounced ends before that"),
@@ -405,6 +491,31 @@ def test_another_run_is_refused_and_told_apart(data, tmp_path):
         assert path.read_bytes() == before
         assert state is None or learner.to_bytes() == state
     assert run().starts == 2
+    path.unlink()
+    run(metrics=[Off(1)])
+    with pytest.raises(CheckpointError, match="the setting of the metrics is not the same"):
+        run(metrics=[Off(2)])
+
+
+class Off(Metric):
+    """Rows whose class is off by so much, with a parameter that its name does not tell."""
+
+    name, label, greater_is_better, percent = "off", "Off", False, False
+
+    def __init__(self, by):
+        self.by = by
+        self.reset()
+
+    def reset(self):
+        self.rows = 0
+        return self
+
+    def _update(self, y, proba):
+        self.rows += int((abs(proba.argmax(axis=1) - y) == self.by).sum())
+
+    @property
+    def value(self):
+        return float(self.rows)
 
 
 def test_another_version_is_refused(data, tmp_path, monkeypatch):

@@ -160,10 +160,10 @@ class Keeper:
             found = checkpoint.load(self.path)
         except FileNotFoundError:
             return None
-        if not isinstance(found, dict) or found.get("what") != WHAT:
+        state = found.get("state") if isinstance(found, dict) else None
+        if not isinstance(state, State) or found.get("what") != WHAT:
             kind = type(found).__name__
             raise CheckpointError(f"{self.path} is no checkpoint of a run: it holds a {kind}. Name another file.")
-        state: State = found["state"]
         differences = _differences(found["run"], self.facts, _digest(state.learner))
         if differences:
             raise CheckpointError(f"{self.path} is the checkpoint of another run: {'; '.join(differences)}. {_ADVICE}")

@@ -120,7 +120,8 @@ class Panel:
 class Scores:
     """Metrics over all rows, and over the last `window` rows at every multiple of `window`.
 
-    Rows are gathered until a window is full, so that the figures do not depend on the sizes of chunks.
+    Rows are gathered until a window is full, so that the figures do not depend on the sizes of chunks. For the same
+    reason metrics see no column of a class that turned up only after the rows in question, in the same chunk.
 
     Parameters
     ----------
@@ -128,6 +129,11 @@ class Scores:
         What to compute; the metrics themselves are not updated.
     window : int
         Rows per window.
+
+    Attributes
+    ----------
+    n_classes : int
+        Classes known so far; to be set, before the first row, to the number of those known then.
 
     Examples
     --------
@@ -141,6 +147,7 @@ class Scores:
     def __init__(self, metrics: Sequence[Metric], window: int) -> None:
         self.window = window
         self.rows = 0
+        self.n_classes = 0
         self.curve: dict[str, list[Any]] = {"row": [], **{metric.name: [] for metric in metrics}}
         self._all = Panel(metrics)
         self._latest = Panel(metrics)
@@ -169,6 +176,7 @@ class Scores:
         y, predicted : array-like
             Codes and probabilities, shapes (n,) and (n, k), or numbers and predicted numbers, both of shape (n,).
         """
+        targets: NDArray[Any]
         if self._regression:
             targets, values = check_values(y, predicted)
             columns = values[:, None]
@@ -201,11 +209,22 @@ class Scores:
     def _kept(self, start: int, stop: int) -> tuple[Any, Any]:
         """Rows from one place to another, as metrics take them."""
         predicted = self._predicted[start:stop]
-        return self._y[start:stop], predicted[:, 0] if self._regression else predicted
+        if self._regression:
+            return self._y[start:stop], predicted[:, 0]
+        return self._y[start:stop], np.ascontiguousarray(predicted[:, : self.n_classes])
+
+    def _meet(self, start: int, stop: int) -> None:
+        """Take notice of the classes in rows that metrics have not seen yet."""
+        if self._regression or start == stop:
+            return
+        known = max(self.n_classes, int(self._y[start:stop].max()) + 1)
+        beyond = np.flatnonzero(self._predicted[start:stop, known:].any(axis=0))
+        self.n_classes = known + int(beyond[-1]) + 1 if len(beyond) else known
 
     def _add_point(self) -> None:
         """Read the metrics over the latest rows, and bring the totals up to date."""
         end = self.rows % self.window or min(self.rows, self.window)
+        self._meet(self._from, end)
         latest = self._kept(0, end)
         if end < self.window < self.rows:  # the oldest rows first
             y, predicted = zip(self._kept(end, self.window), latest, strict=True)
@@ -233,6 +252,7 @@ class Scores:
         """Value of each metric over all rows so far."""
         end = self.rows % self.window
         if end > self._from:
+            self._meet(self._from, end)
             self._all.update(*self._kept(self._from, end))
             self._from = end
         return self._all.values()

@@ -145,7 +145,9 @@ def prequential(
         raise ValueError(f"max_rows is {max_rows:,}, but the checkpoint {checkpoint} is at row {state.rows:,} already")
     step = _step(learner, stream, regression)
     if not state.rows:
-        state.aligner = None if regression else Aligner(_classes(learner, stream))
+        if not regression:
+            labels = _classes(learner, stream)
+            state.aligner, state.scores.n_classes = Aligner(labels), len(labels)
         state.peak_nbytes = _nbytes(learner)
 
     course = _Course(state, step, stream, keeper, progress, _rows_to_come(stream, max_rows))

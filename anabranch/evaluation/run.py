@@ -293,7 +293,7 @@ class Run:
 
     def __repr__(self) -> str:
         figures = [
-            f"{m.label.lower() if m.label != 'AUC' else m.label} {shown(m, self.metrics[m.name])}"
+            f"{m.label if m.label.isupper() else m.label.lower()} {shown(m, self.metrics[m.name])}"
             for m in self.shown[:2]
         ]
         state = ", interrupted" if self.interrupted else ""

@@ -199,7 +199,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         if Path(path).exists() and not Path(path).is_file():  # a pipe or a device: nothing to replace
             file: Any = opened.enter_context(Path(path).open("wb"))
         else:
-            file = opened.enter_context(replacing(path))
+            file = opened.enter_context(replacing(Path(path)))
         if compression:
             file = opened.enter_context(_Compressed(file, compression))
         yield file
