@@ -118,8 +118,12 @@ class StreamLearner(BaseEstimator):
         """Take up parameters that were changed after learning began. Overridden by learners that keep copies."""
 
     def _new_schema(self) -> Schema:
-        nominal = getattr(self, "nominal_features", None)
+        nominal = self._given_nominal()
         return Schema(() if nominal is None else nominal)
+
+    def _given_nominal(self) -> Sequence[int | str] | None:
+        """The parameter ``nominal_features``. Overridden where it belongs to somebody else."""
+        return getattr(self, "nominal_features", None)
 
     def announce_nominal(self, nominal_features: Sequence[int]) -> Self:
         """Make known, before the first row, which columns of arrays hold codes of nominal values.
@@ -137,7 +141,7 @@ class StreamLearner(BaseEstimator):
         self
         """
         untouched = self._schema is None or (not self._schema.names and self._schema.width is None)
-        if len(nominal_features) and untouched and not self._new_schema().nominal_features:
+        if len(nominal_features) and untouched and self._given_nominal() is None:
             if self._schema is None:
                 check_parameters(self._constraints, self.get_params(deep=False))
                 self._begin()

@@ -793,7 +793,9 @@ def generate(
 
     file_format(out)
     _check_outputs({"--out": out})
-    made = _stream(stream, {} if target is None else {"target": target}, {} if seed is None else {"seed": seed}, _notice(quiet))
+    made = _stream(
+        stream, {} if target is None else {"target": target}, {} if seed is None else {"seed": seed}, _notice(quiet)
+    )
     if rows is None and _is_endless(made):
         raise ValueError(f"{made.name} is endless: say how many rows with -n")
     with _Progress(str(made.name), [], shown=not quiet and out != "-") as progress:

@@ -351,8 +351,11 @@ class Schema:
         if self.named and [*x] == self.names:
             given = [*x.values()]
             last = self._last
-            if given == last[0]:  # learned right after it was predicted
-                return last[1], self
+            try:
+                if given == last[0]:  # learned right after it was predicted
+                    return last[1], self
+            except (TypeError, ValueError):  # values that cannot be compared, such as pandas' NA
+                pass
             values = given[:]
             for j, index in self._codes:
                 if type(values[j]) in (str, int, float):

@@ -109,7 +109,7 @@ def test_learners():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("HoefdingTree", "Did you mean HoeffdingTree\\?"),
+        ("HoefdingTree", "Did you mean HoeffdingTree"),
         ("hoeffdingtreeclassifier", "Did you mean HoeffdingTree\\?"),
         ("HoeffdingTree(grace_periode=1)", "Did you mean grace_period"),
         ("HoeffdingTree(grace_period=-1)", "grace_period must be"),

@@ -20,7 +20,7 @@ from anabranch._random import RandomState, generators, seed_sequence
 from anabranch.base import StreamClassifier
 from anabranch.ensemble._foreign import Foreign
 from anabranch.kernels import voting
-from anabranch.schema import Floats, Schema
+from anabranch.schema import Floats
 from anabranch.tree import HoeffdingTreeClassifier
 
 __all__ = ["Ensemble"]
@@ -101,9 +101,8 @@ class Ensemble(StreamClassifier):
             return fresh
         return Foreign(clone(self.estimator))
 
-    def _new_schema(self) -> Schema:
-        nominal = getattr(self.estimator, "nominal_features", None)
-        return Schema(() if nominal is None else nominal)
+    def _given_nominal(self) -> Sequence[int | str] | None:
+        return getattr(self.estimator, "nominal_features", None)
 
     def _begin(self) -> None:
         seed = seed_sequence(self.random_state)

@@ -11,7 +11,7 @@ from typing import Any
 
 from numba import typeof
 from numba.core import cgutils, types
-from numba.core.types import unliteral
+from numba.core.types import unliteral  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 
 __all__ = ["address", "call"]

@@ -98,7 +98,7 @@ class ArffReader(CellReader):
             except UnicodeDecodeError as error:
                 raise self._error(f"line {line} is not UTF-8 text: convert the file to UTF-8") from error
             if text and not text.startswith("%"):
-                word, _, rest = text.replace("\t", " ").partition(" ")
+                word, rest = [*re.split(r"[ \t]", text, maxsplit=1), ""][:2]
                 keyword = word.lower()
                 if keyword == "@attribute":
                     self._attribute(rest.strip(), line)

@@ -288,7 +288,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         bundle = self._bundle
         if bundle is None or bundle.arrays is not self._tree:
             if not all(array.flags.carray for array in self._tree):  # mapped from a file that may only be read
-                self._tree = Tree(*(np.require(array, requirements="CW") for array in self._tree))
+                self._tree = Tree(*(np.require(array, requirements=("C", "W")) for array in self._tree))
             bundle = self._bundle = Bundle(self._tree, self._kernels.functions())
         return bundle.table
 
