@@ -177,6 +177,23 @@ def test_a_limit_costs_accuracy_only_and_gives_up_the_least_promising_leaves():
     assert (tight.classes_[proba.argmax(axis=1)] == y).mean() > 0.6
 
 
+def test_arrays_that_may_only_be_read_are_copied_before_they_are_written():
+    """As joblib leaves them, which maps them from a file."""
+    X, y = RandomRBF(seed=3).take(3000)
+    tree = HoeffdingTreeClassifier(grace_period=50).fit(X[:2000], y[:2000])
+    frozen = copy.deepcopy(tree)
+    for array in frozen._tree:
+        array.flags.writeable = False
+    before = [array.copy() for array in frozen._tree]
+    kept = frozen._tree
+    assert np.array_equal(frozen.predict_proba(X), tree.predict_proba(X))
+    assert frozen._tree is kept
+    frozen.partial_fit(X[2000:], y[2000:])
+    tree.partial_fit(X[2000:], y[2000:])
+    assert all(map(np.array_equal, kept, before))
+    assert frozen.to_bytes() == tree.to_bytes()
+
+
 def test_importances():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((5000, 4))

@@ -30,20 +30,26 @@ class Bundle:
     functions : sequence of int, optional
         Addresses of kernels (see :mod:`anabranch.kernels.pointer`), which come after the arrays.
 
+    Attributes
+    ----------
+    writable : bool
+        Whether all arrays may be written to. Compiled code does not ask.
+
     Notes
     -----
     A copy, or what comes out of a pickle, is empty: its arrays would be others.
     """
 
-    __slots__ = ("arrays", "table")
+    __slots__ = ("arrays", "table", "writable")
 
     def __init__(self, arrays: Sequence[NDArray[Any]] | None = None, functions: Sequence[int] = ()) -> None:
         self.arrays = arrays
         # Address, length, width.
         places = [(a.ctypes.data, *a.shape) if a.ndim == 2 else (a.ctypes.data, *a.shape, 1) for a in arrays or ()]
         self.table = np.array([*places, *((function, 0, 0) for function in functions)], np.int64).reshape(-1, 3)
-        if not all(a.flags.carray for a in arrays or ()):
-            raise ValueError("A bundle takes contiguous, writable arrays only.")
+        if not all(a.flags.c_contiguous and a.flags.aligned for a in arrays or ()):
+            raise ValueError("A bundle takes contiguous arrays only.")
+        self.writable = arrays is not None and all(a.flags.writeable for a in arrays)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Bundle, ()

@@ -193,6 +193,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         return options
 
     def _reconfigure(self) -> None:
+        self._own()
         options = self._options()
         kept = (kernels.LEAF_KIND, kernels.DROP_POOR)  # the statistics in hand are made for them
         if any(options[i] != self._tree.options[i] for i in kept):
@@ -275,6 +276,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
 
     def _run(self, X: Floats, y: Codes, w: Floats, before: Floats = _NO_VOTES, after: Floats = _NO_VOTES) -> None:
         """Learn all rows, making room wherever the kernel asks for it; take votes before and after each."""
+        self._own()
         if self._n_announced and self._tree.meta[kernels.N_CLASSES] < self._n_announced:
             self._take_in_classes(self._n_announced)
             self._tree.meta[kernels.N_CLASSES] = self._n_announced
@@ -287,10 +289,15 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         """The table through which kernels find the arrays."""
         bundle = self._bundle
         if bundle is None or bundle.arrays is not self._tree:
-            if not all(array.flags.carray for array in self._tree):  # mapped from a file that may only be read
-                self._tree = Tree(*(np.require(array, requirements=("C", "W")) for array in self._tree))
             bundle = self._bundle = Bundle(self._tree, self._kernels.functions())
         return bundle.table
+
+    def _own(self) -> None:
+        """Copy arrays that may only be read, such as those that joblib maps from a file, before they are written."""
+        if self._bundle is None or not self._bundle.writable:
+            if not all(array.flags.writeable for array in self._tree):
+                self._tree = Tree(*map(np.array, self._tree))
+            self._table()
 
     def _replace(self, **arrays: NDArray[Any]) -> None:
         self._tree = self._tree._replace(**arrays)
