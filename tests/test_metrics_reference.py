@@ -379,8 +379,8 @@ class TestEveryMetric:
         weights = [factor**age for age in range(len(y) - 1, -1, -1)]
         assert repr(in_chunks.value) == repr(by_row.value)
         expected = reference(name, y, proba, weights)
-        if name == "r2" and len(y) and not -1e6 < expected <= 1.0:
-            return  # next to no variance: digits are lost, as they must be
+        if name in ("r2", "temporal_kappa", "kappa_m") and len(y) and not -1e6 < expected <= 1.0:
+            return  # next to nothing to compare with: digits are lost, as they must be
         assert close(in_chunks.value, expected, 1e-9)
 
     @settings(max_examples=15)
