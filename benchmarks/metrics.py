@@ -123,7 +123,7 @@ def main() -> int:
         "AUC over 1000 rows, read every 1000 rows",
         Ours("anabranch, exact", lambda: ours.Window("auc", WINDOW), y, proba),
         [
-            (Rivers("River's RollingROCAUC", rolling_area(WINDOW), labels, soft, WINDOW), 20),
+            (Rivers("River's RollingROCAUC", rolling_area(WINDOW), labels, soft, WINDOW), 50),
             (
                 Rivers(
                     "River's Rolling(ROCAUC)",
@@ -142,7 +142,7 @@ def main() -> int:
             f"AUC over {size} rows, read at every row",
             Ours("anabranch, exact", lambda size=size: ours.Window("auc", size), y, proba, each=True),
             [
-                (Rivers("River's RollingROCAUC", rolling_area(size), labels[:few], soft[:few], 1), size / 100),
+                (Rivers("River's RollingROCAUC", rolling_area(size), labels[:few], soft[:few], 1), 50),
                 (
                     Rivers(
                         "River's Rolling(ROCAUC)",
