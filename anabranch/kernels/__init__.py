@@ -21,7 +21,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, overload
@@ -31,7 +31,7 @@ from numba.core import event
 
 from anabranch._cache import user_cache
 
-__all__ = ["cache_folder", "compilations", "direct", "kernel"]
+__all__ = ["cache_folder", "call_directly", "compilations", "kernel"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -162,14 +162,23 @@ def _compiled(function: F, options: dict[str, Any]) -> F:
         numba.config.CACHE_DIR = saved
 
 
-def direct(function: Any, arguments: Sequence[Any]) -> Callable[..., Any]:
-    """The compiled form of a kernel for the types of these arguments, without numba's look at them at every call.
+_entries: dict[Any, Callable[..., Any]] = {}
+
+
+def call_directly(function: Any, *arguments: Any, types: Any = None) -> Any:
+    """Call a kernel without numba's look at the types of the arguments, but for the first time.
 
     For a call that takes microseconds, as with a single row, that look is a third. The arguments of all later calls
-    must be of the very same types: numba then checks no more than the number of dimensions and the size of an item.
+    with the same ``types``, which is any hashable name for them, must be of the very same types: numba then checks no
+    more than the number of dimensions and the size of an item.
     """
+    entry = _entries.get((function, types))
+    if entry is not None:
+        return entry(*arguments)
+    result = function(*arguments)
     form = function.overloads.get(tuple(numba.typeof(argument) for argument in arguments))
-    return function if form is None else form.entry_point  # type: ignore[no-any-return]
+    _entries[function, types] = function if form is None else form.entry_point
+    return result
 
 
 class _CompileListener(event.Listener):  # type: ignore[misc]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from anabranch import checkpoint
-from anabranch.kernels import direct
+from anabranch.kernels import call_directly
 from anabranch.kernels import linear as kernels
 from anabranch.kernels.linear import LANES, Model
 from anabranch.schema import Codes, Floats, Schema, Vocabulary
@@ -202,7 +201,10 @@ class LinearModel:
         """Learn rows; returns their scores just before or just after, if asked for."""
         out = _NO_SCORES if mode == kernels.SILENT else np.zeros((len(y), len(self._arrays[_WEIGHTS])))
         rows = self._rows(X)
-        _call("learn", *rows, y, w, self._settings, n_announced, self._n_scaled, mode, out, *self._arrays)
+        call_directly(
+            kernels.learn, *rows, y, w, self._settings, n_announced, self._n_scaled, mode, out, *self._arrays,
+            types=_indices(rows),
+        )  # fmt: skip
         return out
 
     def _scores(self, X: Any) -> Floats:
@@ -211,7 +213,11 @@ class LinearModel:
         active = int(numbers[kernels.ACTIVE])
         out = np.empty((X.shape[0], active if active > 2 else 1))
         scaling = int(self._settings[kernels.SCALING])
-        _call("scores", *self._rows(X), self._n_scaled, scaling, out, weights, intercepts, scales, numbers)
+        rows = self._rows(X)
+        call_directly(
+            kernels.scores, *rows, self._n_scaled, scaling, out, weights, intercepts, scales, numbers,
+            types=_indices(rows),
+        )  # fmt: skip
         return out
 
     # ------------------------------------------------------------------------------------ what was learned
@@ -264,7 +270,7 @@ class LinearClassifier(LinearModel):
         if mode == kernels.SILENT:
             return scores
         votes = np.zeros((len(y), max(self._n_classes, active)))
-        _call("class_votes", scores, active, targets, w, mode, votes)
+        call_directly(kernels.class_votes, scores, active, targets, w, mode, votes)
         return votes
 
     def _learn(self, X: Any, y: Codes, w: Floats) -> None:
@@ -289,7 +295,7 @@ class LinearClassifier(LinearModel):
     def _votes(self, X: Any) -> Floats:
         active = max(int(self._arrays[_NUMBERS][kernels.ACTIVE]), self._n_announced)
         votes = np.zeros((X.shape[0], active))
-        _call("class_votes", self._class_scores(X), active, _NOTHING, _NOTHING, kernels.BEFORE, votes)
+        call_directly(kernels.class_votes, self._class_scores(X), active, _NOTHING, _NOTHING, kernels.BEFORE, votes)
         return votes
 
     def decision_function(self, X: Any) -> Floats:
@@ -326,16 +332,6 @@ def _in_lanes(n: int) -> int:
     return -(-n // LANES) * LANES
 
 
-_direct: dict[Any, Callable[..., Any]] = {}
-
-
-def _call(name: str, *arguments: Any) -> Any:
-    """Call a kernel whose arguments have the same types every time, but for the indices of sparse rows."""
-    key = name if name == "class_votes" else (name, arguments[2].dtype.char, arguments[3].dtype.char)
-    function = _direct.get(key)
-    if function is not None:
-        return function(*arguments)
-    function = getattr(kernels, name)
-    result = function(*arguments)
-    _direct[key] = direct(function, arguments)
-    return result
+def _indices(rows: Any) -> tuple[str, str]:
+    """Types of sparse rows' indices and pointers, which differ from one matrix to another."""
+    return rows[2].dtype.char, rows[3].dtype.char

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from anabranch import checkpoint
 from anabranch._parameters import Columns, Constraint, Number
 from anabranch.base import StreamClassifier
-from anabranch.kernels import direct
+from anabranch.kernels import call_directly
 from anabranch.kernels import naive_bayes as kernels
 from anabranch.schema import Codes, Floats
 
@@ -119,7 +119,7 @@ class GaussianNB(StreamClassifier):
         if X.shape[1] < self._width:  # columns that this frame lacks
             X = np.hstack([X, np.full((len(X), self._width - X.shape[1]), np.nan)])
         votes = np.zeros((len(X), self._n_classes))
-        _call("votes", X, votes, *self._state)
+        call_directly(kernels.votes, X, votes, *self._state)
         return votes
 
     def _test_then_train(self, X: Floats, y: Codes, w: Floats) -> Floats:
@@ -130,7 +130,7 @@ class GaussianNB(StreamClassifier):
 
     def _run(self, X: Floats, y: Codes, w: Floats, mode: int, votes: Floats) -> Floats:
         self._make_room(X, y)
-        _call("learn", X, y, w, mode, votes, float(self.var_smoothing), *self._state)
+        call_directly(kernels.learn, X, y, w, mode, votes, float(self.var_smoothing), *self._state)
         return votes
 
     @property
@@ -257,17 +257,3 @@ def _rounded_up(n: int) -> int:
     """Room for n things that come one by one: at most an eighth too much, and a function of n alone."""
     step = max(1, (1 << (n - 1).bit_length()) // 16)
     return -(-n // step) * step
-
-
-_direct: dict[str, Callable[..., Any]] = {}
-
-
-def _call(name: str, *arguments: Any) -> Any:
-    """Call a kernel whose arguments have the same types every time."""
-    function = _direct.get(name)
-    if function is not None:
-        return function(*arguments)
-    function = getattr(kernels, name)
-    result = function(*arguments)
-    _direct[name] = direct(function, arguments)
-    return result

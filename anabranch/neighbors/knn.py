@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from anabranch import checkpoint
 from anabranch._parameters import Columns, Constraint, Flag, Number, OneOf
 from anabranch.base import StreamClassifier
-from anabranch.kernels import direct
+from anabranch.kernels import call_directly
 from anabranch.kernels import neighbors as kernels
 from anabranch.schema import Codes, Floats
 
@@ -136,7 +136,7 @@ class KNNClassifier(StreamClassifier):
         if X.shape[1] < width:  # columns that this frame lacks
             X = np.hstack([X, np.full((len(X), width - X.shape[1]), np.nan)])
         votes = np.zeros((len(X), self._n_classes))
-        _call("votes", X, votes, *self._parameters(), *self._state)
+        call_directly(kernels.votes, X, votes, *self._parameters(), *self._state)
         return votes
 
     def _test_then_train(self, X: Floats, y: Codes, w: Floats) -> Floats:
@@ -148,7 +148,9 @@ class KNNClassifier(StreamClassifier):
     def _run(self, X: Floats, y: Codes, w: Floats, mode: int, votes: Floats) -> Floats:
         self._make_room(X.shape[1], int(np.count_nonzero(w)))
         k, by_distance, normalize = self._parameters()
-        _call("learn", X, y, w, mode, votes, k, int(self.window_size), by_distance, normalize, *self._state)
+        call_directly(
+            kernels.learn, X, y, w, mode, votes, k, int(self.window_size), by_distance, normalize, *self._state
+        )
         return votes
 
     def _parameters(self) -> tuple[float, bool, bool]:
@@ -250,17 +252,3 @@ def _blocks(rows: int, most: int) -> int:
     """Blocks to have room for a number of rows, with some to spare unless it is the most there can be."""
     step = max(kernels.BLOCK, (1 << (rows - 1).bit_length()) // 8) if rows > 0 else 1
     return -(-min(-(-rows // step) * step, most) // kernels.BLOCK)
-
-
-_direct: dict[str, Callable[..., Any]] = {}
-
-
-def _call(name: str, *arguments: Any) -> Any:
-    """Call a kernel whose arguments have the same types every time."""
-    function = _direct.get(name)
-    if function is not None:
-        return function(*arguments)
-    function = getattr(kernels, name)
-    result = function(*arguments)
-    _direct[name] = direct(function, arguments)
-    return result

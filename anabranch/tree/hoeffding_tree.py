@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from anabranch import checkpoint
 from anabranch._parameters import Columns, Constraint, Flag, Number, OneOf
 from anabranch.base import StreamClassifier
-from anabranch.kernels import direct
+from anabranch.kernels import call_directly
 from anabranch.kernels import hoeffding as kernels
 from anabranch.kernels.bundle import Bundle
 from anabranch.kernels.hoeffding import Tree
@@ -253,11 +253,11 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
 
     def _votes(self, X: Floats) -> Floats:
         votes = np.zeros((len(X), self._n_classes))
-        call(self._kernels.votes, self._table(), self._with_known_columns(X), votes)
+        call_directly(self._kernels.votes, self._table(), self._with_known_columns(X), votes)
         return votes
 
     def _best(self, row: Floats) -> int:
-        return call(self._kernels.best_class, self._table(), self._with_known_columns(row), self._n_classes)  # type: ignore[no-any-return]
+        return call_directly(self._kernels.best_class, self._table(), self._with_known_columns(row), self._n_classes)  # type: ignore[no-any-return]
 
     def _test_then_train(self, X: Floats, y: Codes, w: Floats) -> Floats:
         votes = np.zeros((len(X), self._n_classes))
@@ -281,7 +281,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
             self._take_in_classes(self._n_announced)
             self._tree.meta[kernels.N_CLASSES] = self._n_announced
         row = 0
-        while (row := call(self._kernels.learn, self._table(), row, X, y, w, before, after)) < len(X):
+        while (row := call_directly(self._kernels.learn, self._table(), row, X, y, w, before, after)) < len(X):
             self._make_room(int(self._tree.meta[kernels.NEED]), X[row], int(y[row]))
             self._tree.meta[kernels.HAS_VOTED] = 1
 
@@ -581,19 +581,6 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         nodes = np.empty(len(rows), np.int64)
         kernels.apply(self._table(), self._with_known_columns(rows), nodes)
         return nodes
-
-
-_direct: dict[Any, Callable[..., Any]] = {}
-
-
-def call(kernel: Any, *arguments: Any) -> Any:
-    """Call a kernel whose arguments have the same types every time."""
-    function = _direct.get(kernel)
-    if function is not None:
-        return function(*arguments)
-    result = kernel(*arguments)
-    _direct[kernel] = direct(kernel, arguments)
-    return result
 
 
 def _fit_together(arrays: Any) -> bool:
