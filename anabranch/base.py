@@ -93,6 +93,11 @@ class StreamLearner(BaseEstimator):
     def _begin(self) -> None:
         """Set up the state before the first row; ``get_params()`` has been checked. Overridden by learners."""
 
+    def _start(self) -> None:
+        """Check the parameters and set up the state, where no row or class does it by coming."""
+        check_parameters(self._constraints, self.get_params(deep=False))
+        self._begin()
+
     def set_params(self, **params: Any) -> Self:
         """Set parameters; on a learner that has begun to learn they hold from the next row on.
 
@@ -143,8 +148,7 @@ class StreamLearner(BaseEstimator):
         untouched = self._schema is None or (not self._schema.names and self._schema.width is None)
         if len(nominal_features) and untouched and self._given_nominal() is None:
             if self._schema is None:
-                check_parameters(self._constraints, self.get_params(deep=False))
-                self._begin()
+                self._start()
             self._schema = Schema(nominal_features)
         return self
 
@@ -475,9 +479,8 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
         """
         labels = self._announce(self._labels if self._labels is not None else Vocabulary(), classes)
         if self._schema is None:
-            check_parameters(self._constraints, self.get_params(deep=False))
+            self._start()
             self._schema = self._new_schema()
-            self._begin()
         self._labels = labels
         self._n_announced = self._n_classes = len(labels)
         return self

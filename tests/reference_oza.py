@@ -63,10 +63,12 @@ class OzaBoosting:
         self.wrong = [0.0] * len(rngs)
         self.seen = 0.0
 
+    def vote_weight(self, m):
+        right, wrong = self.right[m], self.wrong[m]
+        return 0.0 if wrong == 0 or wrong >= right else math.log(right / wrong)
+
     def predict_proba(self, x):
-        weights = []
-        for right, wrong in zip(self.right, self.wrong, strict=True):
-            weights.append(0.0 if wrong == 0 or wrong >= right else math.log(right / wrong))
+        weights = [self.vote_weight(m) for m in range(len(self.right))]
         totals = []
         for use in (weights, [1.0] * len(weights)):
             total = [0.0] * len(self.classes)
@@ -91,16 +93,7 @@ class OzaBoosting:
                 lam *= self.seen / (2 * self.wrong[m])
 
 
-class ArcX4:
-    def __init__(self, make, rngs, hard, classes):
-        self.members, self.hard, self.classes = Members(make, rngs), hard, classes
-
-    def predict_proba(self, x):
-        total = [0.0] * len(self.classes)
-        for m in range(len(self.members.rngs)):
-            add(total, self.members.votes(m, x, len(self.classes)), 1.0, self.hard)
-        return total
-
+class ArcX4(OzaBagging):  # votes as bagging does
     def learn(self, x, y, w):
         wrong = 0
         for m in range(len(self.members.rngs)):
@@ -109,11 +102,10 @@ class ArcX4:
             wrong += not right
 
 
-class SmoothBoost:
+class SmoothBoost(OzaBagging):
     def __init__(self, make, rngs, hard, classes, gamma=0.1):
-        self.members, self.hard, self.classes, self.gamma = Members(make, rngs), hard, classes, gamma
-
-    predict_proba = ArcX4.predict_proba
+        super().__init__(make, rngs, hard, classes)
+        self.gamma = gamma
 
     def learn(self, x, y, w):
         theta = self.gamma / (2 + self.gamma)
@@ -146,20 +138,11 @@ class MadaBoost(OzaBoosting):
         super().__init__(make, rngs, hard, classes, poisson=False)
         self.filtering = filtering
 
-    def alpha(self, m):
+    def vote_weight(self, m):
         right, wrong = self.right[m], self.wrong[m]
         if self.seen <= 1 or wrong >= right:
             return 0.0
         return math.atanh(min((right - wrong) / (right + wrong), 1 - 1 / self.seen))
-
-    def predict_proba(self, x):
-        totals = []
-        for use in ([self.alpha(m) for m in range(len(self.right))], [1.0] * len(self.right)):
-            total = [0.0] * len(self.classes)
-            for m, weight in enumerate(use):
-                add(total, self.members.votes(m, x, len(self.classes)), weight, self.hard)
-            totals.append(total)
-        return totals[0] if any(totals[0]) else totals[1]
 
     def learn(self, x, y, w):
         if w == 0:
@@ -171,4 +154,4 @@ class MadaBoost(OzaBoosting):
             use = float(rng.random() < min(1.0, product)) if self.filtering else min(1.0, product)
             self.members.learn(m, x, y, use * w, self.classes)
             (self.right if right else self.wrong)[m] += w * min(1.0, product)
-            product *= math.exp(-self.alpha(m) if right else self.alpha(m))
+            product *= math.exp(-self.vote_weight(m) if right else self.vote_weight(m))

@@ -15,15 +15,15 @@ from joblib import effective_n_jobs
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from anabranch._parameters import Constraint, Number, OneOf, check_parameters
+from anabranch._parameters import Constraint, Number, OneOf
 from anabranch._random import RandomState, generators, seed_sequence
 from anabranch.base import StreamClassifier
 from anabranch.ensemble._foreign import Foreign
 from anabranch.kernels import voting
-from anabranch.schema import Floats
+from anabranch.schema import Codes, Floats
 from anabranch.tree import HoeffdingTreeClassifier
 
-__all__ = ["Ensemble"]
+__all__ = ["Booster", "Ensemble"]
 
 R = TypeVar("R")
 
@@ -63,9 +63,9 @@ class Jobs:
 class Ensemble(StreamClassifier):
     """Base of ensembles whose members are alike.
 
-    A subclass writes ``_learn``, ``_votes`` and, for speed, ``_test_then_train`` over ``self.estimators_``, with a
-    random generator per member in ``self._rngs``. Members are called through their inner methods, by
-    :meth:`_member` first, which tells them of new columns and classes.
+    A subclass writes ``_learn`` and, for speed, ``_test_then_train`` over ``self.estimators_``, with a random generator
+    per member in ``self._rngs``. Members are called through their inner methods, by :meth:`_member` first, which
+    tells them of new columns and classes.
 
     Attributes
     ----------
@@ -82,13 +82,24 @@ class Ensemble(StreamClassifier):
         "random_state": RandomState(),
     }
 
-    estimator: Any
-    n_estimators: int
-    voting: str
-    max_bytes: int | None
-    n_jobs: int | None
-    random_state: Any
     estimators_: list[StreamClassifier]
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 10,
+        voting: str = "soft",
+        max_bytes: int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.voting = voting
+        self.max_bytes = max_bytes
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     # ------------------------------------------------------------------------------------ members
 
@@ -113,8 +124,7 @@ class Ensemble(StreamClassifier):
                 member.set_params(random_state=int(own_seed))
         self._share_memory(members)
         for member in members:
-            check_parameters(member._constraints, member.get_params(deep=False))
-            member._begin()
+            member._start()
         self.estimators_, self._rngs = members, rngs
 
     def _own_bytes(self) -> int:
@@ -175,6 +185,15 @@ class Ensemble(StreamClassifier):
 
     # ------------------------------------------------------------------------------------ voting
 
+    def _votes(self, X: Floats) -> Floats:
+        votes = self._each(lambda m: self._member(m)._votes(X), len(X))
+        weights = self._vote_weights()
+        return self._sum(votes, None if weights is None else list(weights[:, None]))
+
+    def _vote_weights(self) -> Floats | None:
+        """Weight of each member's vote; None where all count alike."""
+        return None
+
     def _sum(self, votes: Sequence[Floats], weights: Sequence[Floats] | None = None) -> Floats:
         """Add up members' votes: weighted, if weights are given, and then unweighted where no weight is above 0."""
         total = np.zeros((len(votes[0]), self._n_classes))
@@ -196,3 +215,34 @@ class Ensemble(StreamClassifier):
         there = w > 0
         k[there] = rng.poisson(lam if isinstance(lam, float) else lam[there], int(there.sum())) * w[there]
         return k
+
+
+class Booster(Ensemble):
+    """Base of ensembles that hand rows from member to member, and weigh a member's vote by how often it is right.
+
+    A subclass writes ``_pass``, which takes a chunk from member to member, and ``_vote_weights``.
+    """
+
+    def _begin(self) -> None:
+        super()._begin()
+        self._sums = np.zeros((self.n_estimators, 2))  # weight of what each member got right and wrong
+        self._seen = 0.0  # weight of all rows
+
+    def _own_bytes(self) -> int:
+        return 16 * self.n_estimators
+
+    def _advance(self, w: Floats) -> Floats:
+        """Count the rows in; the weight of all rows up to and including each."""
+        seen: Floats = np.cumsum(np.concatenate([[self._seen], w]))[1:]
+        self._seen = float(seen[-1])
+        return seen
+
+    def _pass(self, X: Floats, y: Codes, w: Floats, test: bool) -> tuple[list[Floats], list[Floats] | None]:
+        """Learn a chunk; if ``test``, also each member's votes just before a row, and their weights."""
+        raise NotImplementedError
+
+    def _learn(self, X: Floats, y: Codes, w: Floats) -> None:
+        self._pass(X, y, w, test=False)
+
+    def _test_then_train(self, X: Floats, y: Codes, w: Floats) -> Floats:
+        return self._sum(*self._pass(X, y, w, test=True))

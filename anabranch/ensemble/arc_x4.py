@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from anabranch.ensemble._base import Ensemble
@@ -59,28 +57,8 @@ class ArcX4Classifier(Ensemble):
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_estimators: int = 10,
-        voting: str = "soft",
-        max_bytes: int | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.voting = voting
-        self.max_bytes = max_bytes
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
     def _learn(self, X: Floats, y: Codes, w: Floats) -> None:
         self._pass(X, y, w)
-
-    def _votes(self, X: Floats) -> Floats:
-        return self._sum(self._each(lambda m: self._member(m)._votes(X), len(X)))
 
     def _test_then_train(self, X: Floats, y: Codes, w: Floats) -> Floats:
         return self._sum(self._pass(X, y, w))

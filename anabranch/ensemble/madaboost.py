@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from anabranch._parameters import Constraint, Flag
-from anabranch.ensemble._base import Ensemble
+from anabranch.ensemble._base import Booster
 from anabranch.kernels import voting as kernels
 from anabranch.schema import Codes, Floats
 
 __all__ = ["MadaBoostClassifier"]
 
 
-class MadaBoostClassifier(Ensemble):
+class MadaBoostClassifier(Booster):
     """MadaBoost: AdaBoost whose row weights never exceed those at the start.
 
     A row has a product B, 1 at the start. A member sees the row with weight min(1, B), and then multiplies B by
@@ -72,7 +72,7 @@ class MadaBoostClassifier(Ensemble):
     True
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {**Ensemble._constraints, "filtering": Flag()}
+    _constraints: ClassVar[Mapping[str, Constraint]] = {**Booster._constraints, "filtering": Flag()}
 
     def __init__(
         self,
@@ -85,40 +85,26 @@ class MadaBoostClassifier(Ensemble):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
+        super().__init__(
+            estimator,
+            n_estimators=n_estimators,
+            voting=voting,
+            max_bytes=max_bytes,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
         self.filtering = filtering
-        self.voting = voting
-        self.max_bytes = max_bytes
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
-    def _begin(self) -> None:
-        super()._begin()
-        self._sums = np.zeros((self.n_estimators, 2))  # weight of what each member got right and wrong
-        self._seen = 0.0  # weight of all rows
+    def _vote_weights(self) -> Floats:
+        return np.array([kernels.half_log_odds(right, wrong, self._seen) for right, wrong in self._sums])
 
-    def _own_bytes(self) -> int:
-        return 16 * self.n_estimators
-
-    def _learn(self, X: Floats, y: Codes, w: Floats) -> None:
-        self._pass(X, y, w, test=False)
-
-    def _votes(self, X: Floats) -> Floats:
-        votes = self._each(lambda m: self._member(m)._votes(X), len(X))
-        alphas = [kernels.half_log_odds(right, wrong, self._seen) for right, wrong in self._sums]
-        return self._sum(votes, [np.full(1, alpha) for alpha in alphas])
-
-    def _test_then_train(self, X: Floats, y: Codes, w: Floats) -> Floats:
-        return self._sum(*self._pass(X, y, w, test=True))
-
-    def _pass(self, X: Floats, y: Codes, w: Floats, test: bool) -> tuple[list[Floats], list[Floats]]:
+    def _pass(self, X: Floats, y: Codes, w: Floats, test: bool) -> tuple[list[Floats], list[Floats] | None]:
         """Take a chunk from member to member; votes of each just before a row, and, if ``test``, their weights."""
-        seen = np.cumsum(np.concatenate([[self._seen], w]))[1:]
-        self._seen = float(seen[-1])
+        seen = self._advance(w)
         history = np.ones(len(X))
         right = np.empty(len(X), np.bool_)
-        votes, weights = [], []
+        votes: list[Floats] = []
+        weights: list[Floats] = []
         for m in range(len(self.estimators_)):
             capped = np.minimum(1.0, history)
             if self.filtering:

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from anabranch._parameters import Constraint, Flag
-from anabranch.ensemble._base import Ensemble
+from anabranch.ensemble._base import Booster
 from anabranch.kernels import voting as kernels
 from anabranch.schema import Codes, Floats
 
 __all__ = ["OzaBoostingClassifier"]
 
 
-class OzaBoostingClassifier(Ensemble):
+class OzaBoostingClassifier(Booster):
     """Online boosting: what a member gets wrong weighs more for the next one.
 
     A row comes to the first member with weight lambda = 1. Each member learns it k times, k ~ Poisson(lambda), then
@@ -82,7 +82,7 @@ class OzaBoostingClassifier(Ensemble):
     ((3,), True)
     """
 
-    _constraints: ClassVar[Mapping[str, Constraint]] = {**Ensemble._constraints, "poisson": Flag()}
+    _constraints: ClassVar[Mapping[str, Constraint]] = {**Booster._constraints, "poisson": Flag()}
 
     def __init__(
         self,
@@ -95,26 +95,19 @@ class OzaBoostingClassifier(Ensemble):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
+        super().__init__(
+            estimator,
+            n_estimators=n_estimators,
+            voting=voting,
+            max_bytes=max_bytes,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
         self.poisson = poisson
-        self.voting = voting
-        self.max_bytes = max_bytes
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
-    def _begin(self) -> None:
-        super()._begin()
-        self._sums = np.zeros((self.n_estimators, 2))  # each member's lambda^sc and lambda^sw
-        self._seen = 0.0  # weight of all rows
-
-    def _own_bytes(self) -> int:
-        return 16 * self.n_estimators
-
-    def _pass(self, X: Floats, y: Codes, w: Floats, test: bool) -> tuple[list[Floats], list[Floats]]:
+    def _pass(self, X: Floats, y: Codes, w: Floats, test: bool) -> tuple[list[Floats], list[Floats] | None]:
         """Take a chunk from member to member; if ``test``, also each one's votes before a row, and their weights."""
-        seen = np.cumsum(np.concatenate([[self._seen], w]))[1:]
-        self._seen = float(seen[-1])
+        seen = self._advance(w)
         lam = np.ones(len(X))
         right = np.empty(len(X), np.bool_)
         weights: list[Floats] = []
@@ -131,16 +124,6 @@ class OzaBoostingClassifier(Ensemble):
             kernels.hits(after, y, right)
             kernels.boost(right, w, seen, lam, self._sums[m], before)
         return votes, weights
-
-    def _learn(self, X: Floats, y: Codes, w: Floats) -> None:
-        self._pass(X, y, w, test=False)
-
-    def _votes(self, X: Floats) -> Floats:
-        votes = self._each(lambda m: self._member(m)._votes(X), len(X))
-        return self._sum(votes, list(self._vote_weights()[:, None]))
-
-    def _test_then_train(self, X: Floats, y: Codes, w: Floats) -> Floats:
-        return self._sum(*self._pass(X, y, w, test=True))
 
     def _vote_weights(self) -> Floats:
         return np.array([kernels.log_odds(right, wrong) for right, wrong in self._sums])

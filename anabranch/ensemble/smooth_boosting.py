@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from anabranch._parameters import Constraint, Number, OneOf
-from anabranch.ensemble._base import Ensemble
+from anabranch.ensemble._base import Booster
 from anabranch.kernels import voting as kernels
 from anabranch.schema import Codes, Floats
 
 __all__ = ["SmoothBoostingClassifier"]
 
 
-class SmoothBoostingClassifier(Ensemble):
+class SmoothBoostingClassifier(Booster):
     """Smooth boosting: row weights are bounded, so that noise cannot take over.
 
     ``form="smooth"`` is online smooth boosting [1]_, after SmoothBoost [2]_: a row starts with z = 0 and weight 1;
@@ -75,7 +75,7 @@ class SmoothBoostingClassifier(Ensemble):
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
-        **Ensemble._constraints,
+        **Booster._constraints,
         "form": OneOf(("smooth", "capped")),
         "gamma": Number(0, 1, open_low=True, open_high=True),
         "cap": Number(1),
@@ -94,50 +94,36 @@ class SmoothBoostingClassifier(Ensemble):
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
+        super().__init__(
+            estimator,
+            n_estimators=n_estimators,
+            voting=voting,
+            max_bytes=max_bytes,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
         self.form = form
         self.gamma = gamma
         self.cap = cap
-        self.voting = voting
-        self.max_bytes = max_bytes
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    def _begin(self) -> None:
-        super()._begin()
-        self._sums = np.zeros((self.n_estimators, 2))  # "capped": weight of what each member got right and wrong
-        self._seen = 0.0  # weight of all rows
-
-    def _own_bytes(self) -> int:
-        return 16 * self.n_estimators
 
     def _reconfigure(self) -> None:
         super()._reconfigure()
         if self.form == "capped" and self._seen and not self._sums.any():
             raise ValueError("form cannot change once the ensemble has begun to learn: fit starts afresh.")
 
-    def _learn(self, X: Floats, y: Codes, w: Floats) -> None:
-        self._pass(X, y, w, test=False)
-
-    def _votes(self, X: Floats) -> Floats:
-        votes = self._each(lambda m: self._member(m)._votes(X), len(X))
+    def _vote_weights(self) -> Floats | None:
         if self.form == "smooth":
-            return self._sum(votes)
-        return self._sum(votes, [np.full(1, kernels.log_odds(right, wrong)) for right, wrong in self._sums])
+            return None
+        return np.array([kernels.log_odds(right, wrong) for right, wrong in self._sums])
 
-    def _test_then_train(self, X: Floats, y: Codes, w: Floats) -> Floats:
-        votes, weights = self._pass(X, y, w, test=True)
-        return self._sum(votes, None if self.form == "smooth" else weights)
-
-    def _pass(self, X: Floats, y: Codes, w: Floats, test: bool) -> tuple[list[Floats], list[Floats]]:
+    def _pass(self, X: Floats, y: Codes, w: Floats, test: bool) -> tuple[list[Floats], list[Floats] | None]:
         """Take a chunk from member to member; votes of each just before a row, and, if ``test``, their weights."""
-        seen = np.cumsum(np.concatenate([[self._seen], w]))[1:]
-        self._seen = float(seen[-1])
+        seen = self._advance(w)
         weight = np.ones(len(X))
         z = np.zeros(len(X))
         right = np.empty(len(X), np.bool_)
-        votes, weights = [], []
+        votes: list[Floats] = []
+        weights: list[Floats] = []
         for m in range(len(self.estimators_)):
             votes.append(self._member(m)._test_then_train(X, y, w * weight))
             kernels.hits(votes[-1], y, right)
@@ -147,4 +133,4 @@ class SmoothBoostingClassifier(Ensemble):
                 weights.append(np.empty(len(X) if test else 0))
                 kernels.boost(right, w, seen, weight, self._sums[m], weights[-1])
                 np.minimum(weight, self.cap, out=weight)  # Oza's scaling keeps the average at 1
-        return votes, weights
+        return votes, None if self.form == "smooth" else weights

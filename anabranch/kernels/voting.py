@@ -13,6 +13,16 @@ from anabranch.kernels import kernel
 LARGEST_WEIGHT = 1e9
 
 
+@kernel(inline=True)
+def _first_best(votes, i):
+    """First arg max of row i."""
+    best = 0
+    for c in range(1, votes.shape[1]):
+        if votes[i, c] > votes[i, best]:
+            best = c
+    return best
+
+
 @kernel
 def add_votes(total, votes, weights, hard):
     """Add a member's votes to ``total``, each row scaled to sum 1 or, if ``hard``, given to its first arg max.
@@ -25,10 +35,7 @@ def add_votes(total, votes, weights, hard):
         if weight == 0.0:
             continue
         if hard:
-            best = 0
-            for c in range(1, k):
-                if votes[i, c] > votes[i, best]:
-                    best = c
+            best = _first_best(votes, i)
             if votes[i, best] > 0.0:
                 total[i, best] += weight
         else:
@@ -43,12 +50,8 @@ def add_votes(total, votes, weights, hard):
 @kernel
 def hits(votes, y, right):
     """Whether each row's first arg max is its class; a row without votes is a miss."""
-    n, k = votes.shape
-    for i in range(n):
-        best = 0
-        for c in range(1, k):
-            if votes[i, c] > votes[i, best]:
-                best = c
+    for i in range(votes.shape[0]):
+        best = _first_best(votes, i)
         right[i] = best == y[i] and votes[i, best] > 0.0
 
 
