@@ -221,7 +221,7 @@ def test_interrupted_writing_leaves_nothing(tmp_path: Path, monkeypatch: pytest.
     path.write_bytes(b"old")
     monkeypatch.setattr(os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        fetch._write_atomically(path, b"new")
+        fetch.write_atomically(path, b"new")
     assert [left.name for left in tmp_path.iterdir()] == ["a.csv"]
     assert path.read_bytes() == b"old"
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from anabranch._cache import user_cache
+from anabranch.checkpoint import write_atomically
 from anabranch.datasets.prepare import prepared
 from anabranch.datasets.registry import REGISTRY, Artifact, Dataset
 
@@ -211,18 +212,6 @@ def _keep(dataset: Dataset, contents: Sequence[bytes]) -> None:
         raise DatasetError(f"the file made for {dataset.name!r} has another SHA-256 than registered")
     folder = cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    _write_atomically(folder / dataset.file_name, content)
-
-
-def _write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that nobody ever sees half of it."""
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        # Temporary files are the owner's alone; a cache may be shared.
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    path = folder / dataset.file_name
+    write_atomically(path, content)
+    path.chmod(0o644)  # a cache may be shared

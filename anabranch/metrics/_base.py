@@ -110,12 +110,6 @@ class Metric(ABC):
         super().__init_subclass__(**kwargs)
         checkpoint.register(cls)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return dict(vars(self))
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-
     def update(self, y: ArrayLike, proba: ArrayLike) -> Self:
         """Take in a chunk of rows.
 

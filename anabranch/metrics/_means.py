@@ -58,9 +58,6 @@ class ExactMeans:
         self._spread = spread
         self._words = np.zeros((n_terms + 2 * len(spread), compiled().WORDS), np.int64)
 
-    __getstate__ = Metric.__getstate__
-    __setstate__ = Metric.__setstate__
-
     def add(self, terms: NDArray[np.float64], sign: int = 1) -> None:
         """Take in rows: their terms, shape (number of terms, n); or, with `sign` -1, take them back."""
         if self._spread:
@@ -131,9 +128,6 @@ class FadingMeans:
     def __init__(self, n_terms: int, factor: float) -> None:
         self._factor = factor
         self._state = np.zeros((n_terms + 1, 2))
-
-    __getstate__ = Metric.__getstate__
-    __setstate__ = Metric.__setstate__
 
     def add(self, terms: NDArray[np.float64]) -> None:
         """Take in rows: their terms, shape (number of terms, n)."""

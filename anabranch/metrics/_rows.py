@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anabranch import checkpoint
-from anabranch.metrics._base import Metric
 
 BLOCK = 65_536
 """Rows up to which room is doubled where all are kept; whoever has more begins another piece."""
@@ -34,9 +33,6 @@ class Rows:
         self._stop = 0  # where the last one ends
         self._y: NDArray[Any] = np.zeros(0, dtype)
         self._predicted: NDArray[np.float64] = np.zeros((0, 0) if columns else 0)
-
-    __getstate__ = Metric.__getstate__
-    __setstate__ = Metric.__setstate__
 
     @property
     def n_columns(self) -> int:

@@ -159,9 +159,6 @@ class RankTree:
         self._grow(32)
         self._meta[compiled().SPARE] -= 1
 
-    __getstate__ = Metric.__getstate__
-    __setstate__ = Metric.__setstate__
-
     def _grow(self, nodes: int) -> None:
         old, fan = self._ranks.shape
         more = nodes - old

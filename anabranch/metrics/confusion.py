@@ -37,9 +37,6 @@ class ConfusionMatrix:
     def __init__(self) -> None:
         self.counts: NDArray[np.int64] = np.zeros((0, 1), dtype=np.int64)
 
-    __getstate__ = Metric.__getstate__
-    __setstate__ = Metric.__setstate__
-
     def add(self, y: Codes, proba: Probabilities) -> None:
         """Count rows that have been checked.
 

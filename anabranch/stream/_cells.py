@@ -184,23 +184,19 @@ class Cells:
         self._rows = np.empty((capacity, 4), np.int64)
         self._troubles = np.empty((256, 6), np.int64)
 
-    def cut(self, data: Bits, have: int, final: bool) -> Cut:
-        """Cut a block; the cells are good until the next call."""
+    def _split(self, data: Bits, have: int, final: bool, most: int | None) -> tuple[int, int, int, int]:
+        """Find the cells of as many rows as there is room for, and no more than `most`."""
         from anabranch.kernels import text
 
-        n, n_troubles, place, lines = text.split(
-            data,
-            0,
-            have,
-            final,
-            self.n_columns,
-            self._codes,
-            self._starts,
-            self._ends,
-            self._kinds,
-            self._rows,
-            self._troubles,
+        room = (self._starts, self._ends, self._kinds, self._rows, self._troubles)
+        found: tuple[int, int, int, int] = text.split(
+            data, 0, have, final, self.n_columns, self._codes, *(array[:most] for array in room)
         )
+        return found
+
+    def cut(self, data: Bits, have: int, final: bool) -> Cut:
+        """Cut a block; the cells are good until the next call."""
+        n, n_troubles, place, lines = self._split(data, have, final, None)
         cells = (self._starts[:n], self._ends[:n], self._kinds[:n], self._rows[:n])
         return Cut(n, self._troubles[:n_troubles], place, lines, cells)
 
@@ -211,19 +207,7 @@ class Cells:
         """
         from anabranch.kernels import text
 
-        n, n_troubles, place, lines = text.split(
-            data,
-            0,
-            have,
-            final,
-            self.n_columns,
-            self._codes,
-            self._starts[:1],
-            self._ends[:1],
-            self._kinds[:1],
-            self._rows[:1],
-            self._troubles[:1],
-        )
+        n, n_troubles, place, lines = self._split(data, have, final, 1)
         if not n + n_troubles:
             return None
         trouble = self._troubles[0]

@@ -133,7 +133,22 @@ def read_fully(file: Bytes, n: int) -> bytes:
     return b"".join(pieces)
 
 
-class _Raw:
+class ReadOnly:
+    """What gzip and PyArrow ask of a file besides reading and closing."""
+
+    closed = False
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return False
+
+    def seekable(self) -> bool:
+        return False
+
+
+class _Raw(ReadOnly):
     """A file as it is, with a look at its first bytes."""
 
     def __init__(self, file: Any) -> None:
@@ -155,18 +170,6 @@ class _Raw:
     def close(self) -> None:
         if self._file is not sys.stdin.buffer:
             self._file.close()
-
-    # What gzip and PyArrow ask of a file besides.
-    closed = False
-
-    def readable(self) -> bool:
-        return True
-
-    def writable(self) -> bool:
-        return False
-
-    def seekable(self) -> bool:
-        return False
 
 
 def compression(head: bytes) -> str | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from anabranch.stream import _table
 from anabranch.stream._arrow import arrow
-from anabranch.stream._source import CutOff, Source
+from anabranch.stream._source import CutOff, ReadOnly, Source
 from anabranch.stream._table import Bad, Part, Table
 
 _BATCH_ROWS = 1 << 14
@@ -248,10 +248,8 @@ class IpcReader(_BatchReader):
             file.close()
 
 
-class _Readable:
+class _Readable(ReadOnly):
     """A source as PyArrow reads it, which asks for exact numbers of bytes."""
-
-    closed = False
 
     def __init__(self, source: Source) -> None:
         self._file = source.open()
@@ -268,12 +266,3 @@ class _Readable:
 
     def close(self) -> None:
         self._file.close()
-
-    def readable(self) -> bool:
-        return True
-
-    def writable(self) -> bool:
-        return False
-
-    def seekable(self) -> bool:
-        return False
