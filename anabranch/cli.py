@@ -1038,7 +1038,7 @@ def warmup() -> None:
 
     from anabranch import _expression
     from anabranch._warmup import exercise, exercise_metrics, exercise_streams, read_files
-    from anabranch.kernels import cache_folder, compilations
+    from anabranch.kernels import cache_folder, checks, compilations
 
     start = time.perf_counter()
     classes = _expression.learners()
@@ -1051,5 +1051,5 @@ def warmup() -> None:
     n = compilations()
     what = f"{n} kernel{'' if n == 1 else 's'} compiled" if n else "nothing left to compile"
     print(f"{what}, {len(classes)} learners exercised in {_duration(time.perf_counter() - start)}")
-    folder = cache_folder()
-    print(f"cache: {folder}" if folder else "no folder can be written: every process has to compile for itself")
+    folder = cache_folder(Path(checks.__file__).resolve())
+    print(f"cache: {folder.parent}" if folder else "no folder can be written: every process has to compile for itself")

@@ -176,8 +176,13 @@ def test_no_place_at_all(package, numba):
     assert package.ask(**env) == (3.0, 2, None)
 
 
+def forget_sources():
+    for function in (kernels._text, kernels._imported, kernels._hash):
+        function.cache_clear()
+
+
 def fresh_cache_folder(sources):
-    kernels._hash.cache_clear()
+    forget_sources()
     return kernels.cache_folder.__wrapped__(sources)
 
 
@@ -186,7 +191,7 @@ def clean(monkeypatch, tmp_path):
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setenv("ANABRANCH_CACHE", str(tmp_path / "cache"))
     yield tmp_path
-    kernels._hash.cache_clear()
+    forget_sources()
 
 
 def test_hash_of_the_sources(clean):
@@ -219,6 +224,36 @@ def test_hash_covers_the_librarys_kernels(clean, monkeypatch):
     before = fresh_cache_folder(theirs)
     monkeypatch.setattr("numba.__version__", "0.0")
     assert fresh_cache_folder(theirs) != before
+
+
+def test_hash_of_the_librarys_kernels_covers_what_they_import(clean, monkeypatch):
+    monkeypatch.setattr(kernels, "_HERE", clean)
+    imports = {"__init__": "", "a": "b", "b": "c", "c": "", "d": "c"}
+    for name, other in imports.items():
+        (clean / f"{name}.py").write_text(f"from anabranch.kernels.{other} import x\n" if other else "")
+    before = {name: fresh_cache_folder(clean / f"{name}.py") for name in "abcd"}
+    assert len(set(before.values())) == 4
+    assert before["a"].name.startswith("kernels-a-")
+    for changed, seen_by in [("c", "abcd"), ("b", "ab"), ("a", "a"), ("d", "d"), ("__init__", "abcd")]:
+        with open(clean / f"{changed}.py", "a") as file:
+            file.write("# changed\n")
+        after = {name: fresh_cache_folder(clean / f"{name}.py") for name in "abcd"}
+        assert {name for name in "abcd" if after[name] != before[name]} == set(seen_by)
+        before = after
+
+
+def test_every_import_among_kernels_is_found():
+    folder = Path(kernels.__file__).resolve().parent
+    for path in folder.glob("*.py"):
+        found = {other.stem for other in kernels._imported(path)}
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{path.name}: the hash of the cache does not see relative imports"
+                if (node.module or "").startswith("anabranch.kernels."):
+                    assert node.module.split(".")[2] in found
+                elif node.module == "anabranch.kernels":
+                    kernel_modules = {other.stem for other in folder.glob("*.py")}
+                    assert not kernel_modules & {name.name for name in node.names}, f"{path.name}: name the module"
 
 
 def test_user_without_a_home(clean, monkeypatch):

@@ -4,8 +4,9 @@ Every compiled function of the library carries the one decorator, :func:`kernel`
 cache what that lacks:
 
 * **No stale hits.** Numba notices a change in a function's own file, not in the files of the functions it
-  calls. Here the cache lies in a folder named after a hash of *all* source files beside the function (and of
-  all the library's kernels), so a change anywhere among them means a new, empty folder.
+  calls. Here the cache lies in a folder named after a hash of all the sources it could call: for the library's
+  own kernels, their file and those it imports, to the last; for other people's, *every* file beside the function
+  and all the library's kernels. A change anywhere among them means a new, empty folder.
 * **A place that can be written.** Beside the sources, or, in an installation that may only be read, the
   user's cache folder; what such an installation brought along compiled is copied there, so an image that ran
   ``anabranch warmup`` when it was built starts warm for every user. ``NUMBA_CACHE_DIR`` overrides both.
@@ -17,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -41,13 +43,35 @@ _ours: set[str] = set()  # modules that hold kernels, to tell our compilations f
 
 
 @cache
-def _hash(*folders: Path) -> str:
-    """Hash of every Python source in the folders, and of the numba that compiles them."""
+def _text(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:  # an editor's lock, a folder: nothing that could be imported
+        return None
+
+
+@cache
+def _imported(source: Path) -> frozenset[Path]:
+    """Of the library's kernels, the files a source imports, and those they import, itself and this one included."""
+    found = {_HERE / "__init__.py"}
+    waiting = [source]
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.add(path)
+            names = re.findall(rb"\banabranch\.kernels\.(\w+)", _text(path) or b"")
+            waiting += [_HERE / f"{name.decode()}.py" for name in names]
+    return frozenset(found)
+
+
+@cache
+def _hash(source: Path) -> str:
+    """Hash of every source that could have a part in a kernel of the file or folder, and of the numba that compiles."""
     digest = hashlib.sha256(numba.__version__.encode())
-    for folder in folders:
-        for path in sorted(folder.glob("*.py")):
-            with contextlib.suppress(OSError):  # an editor's lock, a folder: nothing that could be imported
-                digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    files = _imported(source) if source.parent == _HERE else {*source.glob("*.py"), *_HERE.glob("*.py")}
+    for path in sorted(files):
+        if (text := _text(path)) is not None:
+            digest.update(path.name.encode() + b"\0" + text + b"\0")
     return digest.hexdigest()[:16]
 
 
@@ -61,19 +85,26 @@ def _writable(folder: Path) -> bool:
 
 
 @cache
-def cache_folder(sources: Path = _HERE) -> Path | None:
-    """Where the compiled form of the kernels in the folder ``sources`` is kept.
+def cache_folder(source: Path = _HERE) -> Path | None:
+    """Where the compiled form of kernels is kept.
+
+    Parameters
+    ----------
+    source : pathlib.Path
+        One of the library's own files of kernels, or a folder with other people's.
 
     Returns
     -------
     pathlib.Path or None
         None where no folder can be written: then every process compiles for itself.
     """
-    key = _hash(sources, _HERE) if sources != _HERE else _hash(_HERE)
+    ours = source.parent == _HERE
+    prefix = f"kernels-{source.stem}-" if ours else "kernels-"
+    key = _hash(source)
     if chosen := os.environ.get("NUMBA_CACHE_DIR"):
         candidates = [Path(chosen) / key]
     else:
-        beside = sources / "__pycache__" / f"kernels-{key}"
+        beside = (_HERE if ours else source) / "__pycache__" / f"{prefix}{key}"
         candidates = [beside]
         with contextlib.suppress(RuntimeError):  # a user without a home
             candidates.append(user_cache() / "kernels" / key)
@@ -81,7 +112,7 @@ def cache_folder(sources: Path = _HERE) -> Path | None:
             for elsewhere in candidates[1:]:
                 if not elsewhere.exists():
                     _copy(beside, elsewhere)
-        for old in sources.glob("__pycache__/kernels-*"):
+        for old in beside.parent.glob(f"{prefix}*"):
             with contextlib.suppress(OSError):
                 # Of earlier versions of the sources, and not just now in use by a neighbour with another numba.
                 if old != beside and time.time() - old.stat().st_mtime > _KEPT:
@@ -150,8 +181,9 @@ def kernel(function: F | None = None, *, inline: bool | None = None) -> F | Call
 
 def _compiled(function: F, options: dict[str, Any]) -> F:
     _ours.add(function.__module__)
-    source = Path(function.__code__.co_filename)
-    folder = cache_folder(source.resolve().parent) if source.is_file() else None
+    source = Path(function.__code__.co_filename).resolve()
+    ours = source.parent == _HERE
+    folder = cache_folder(source if ours else source.parent) if source.is_file() else None
     if folder is None:
         return numba.njit(function, **options)  # type: ignore[no-any-return]
     saved = numba.config.CACHE_DIR
