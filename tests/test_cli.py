@@ -98,7 +98,7 @@ def test_run_on_a_generator():
 
 
 def test_an_endless_stream_is_cut_and_says_so(monkeypatch):
-    monkeypatch.setattr("anabranch.cli._ENDLESS_ROWS", 1500)
+    monkeypatch.setattr("anabranch.cli.run._ENDLESS_ROWS", 1500)
     result = invoke("run", "SEA", "-m", "accuracy")
     assert "1,500 of an endless stream (--max-rows for more)" in result.stdout
     assert "endless" not in invoke("run", "SEA(n_rows=1200)", "-m", "accuracy").stdout
