@@ -25,7 +25,7 @@ from anabranch._parameters import Constraint, check_parameters
 from anabranch.kernels.checks import EMPTY, LARGEST, to_probabilities
 from anabranch.schema import Codes, Floats, Schema, Vocabulary
 
-__all__ = ["StreamClassifier", "StreamLearner", "StreamRegressor"]
+__all__ = ["BatchClassifier", "Classifier", "Learner", "StreamClassifier", "StreamLearner", "StreamRegressor"]
 
 
 _FEW = 20  # classes
@@ -59,12 +59,12 @@ def arrays_within(value: Any, seen: set[int] | None = None) -> Iterator[NDArray[
     elif isinstance(value, (list, tuple)):
         for part in value:
             yield from arrays_within(part, seen)
-    elif isinstance(value, StreamLearner):
+    elif isinstance(value, Learner):
         yield from arrays_within(value.__dict__, seen)
 
 
-class StreamLearner(BaseEstimator):
-    """Shared by all learners: parameters, columns, state, checkpoints.
+class Learner(BaseEstimator):
+    """Shared by all that learns, from streams or in one go: parameters, columns, checkpoints.
 
     Attributes
     ----------
@@ -90,38 +90,6 @@ class StreamLearner(BaseEstimator):
 
     # ------------------------------------------------------------------------------------ state
 
-    def _begin(self) -> None:
-        """Set up the state before the first row; ``get_params()`` has been checked. Overridden by learners."""
-
-    def _start(self) -> None:
-        """Check the parameters and set up the state, where no row or class does it by coming."""
-        check_parameters(self._constraints, self.get_params(deep=False))
-        self._begin()
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters; on a learner that has begun to learn they hold from the next row on.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If a parameter is unknown or unfit, or cannot be met any more; nothing has changed then.
-        """
-        if self._schema is None:
-            super().set_params(**params)
-            return self
-        before = self.get_params(deep=False)
-        try:
-            super().set_params(**params)
-            check_parameters(self._constraints, self.get_params(deep=False))
-            self._reconfigure()
-        except (ValueError, TypeError):
-            self.__dict__.update(before)
-            raise
-        return self
-
-    def _reconfigure(self) -> None:
-        """Take up parameters that were changed after learning began. Overridden by learners that keep copies."""
-
     def _new_schema(self) -> Schema:
         nominal = self._given_nominal()
         return Schema(() if nominal is None else nominal)
@@ -129,28 +97,6 @@ class StreamLearner(BaseEstimator):
     def _given_nominal(self) -> Sequence[int | str] | None:
         """The parameter ``nominal_features``. Overridden where it belongs to somebody else."""
         return getattr(self, "nominal_features", None)
-
-    def announce_nominal(self, nominal_features: Sequence[int]) -> Self:
-        """Make known, before the first row, which columns of arrays hold codes of nominal values.
-
-        This is for those who know the stream but did not make the learner: it does nothing where the parameter
-        ``nominal_features`` is given, or where a row has been met already.
-
-        Parameters
-        ----------
-        nominal_features : sequence of int
-            Positions of the columns.
-
-        Returns
-        -------
-        self
-        """
-        untouched = self._schema is None or (not self._schema.names and self._schema.width is None)
-        if len(nominal_features) and untouched and self._given_nominal() is None:
-            if self._schema is None:
-                self._start()
-            self._schema = Schema(nominal_features)
-        return self
 
     @property
     def n_features_in_(self) -> int:
@@ -262,33 +208,11 @@ class StreamLearner(BaseEstimator):
             )
         return rows, targets, self._encode_weights(sample_weight, rows.shape[0]), schema
 
-    def _learn_chunk(self, *arguments: Any) -> Floats | None:
-        """Check everything, and only then change anything, while no other thread learns."""
-        self._take_turn()
-        try:
-            return self._learn_checked(*arguments)
-        finally:
-            self.__dict__.pop("_learning", None)
-
-    def _learn_checked(self, *arguments: Any) -> Floats | None:
-        raise NotImplementedError
-
     def _become(self, other: Self) -> Self:
         """Take over what another learner of this kind has learned."""
         # Other attributes stay: scikit-learn keeps some of its own on an estimator while it calls fit.
         self.__dict__.update({k: v for k, v in other.__dict__.items() if k not in other.get_params(deep=False)})
         return self
-
-    def _take_turn(self) -> None:
-        """Let one thread learn at a time: kernels run free of the interpreter lock, and two would tear the state.
-
-        The caller deletes ``self._learning`` when it has learned.
-        """
-        me = threading.get_ident()
-        if self.__dict__.setdefault("_learning", me) != me:  # one step under the interpreter lock
-            raise RuntimeError(
-                "Another thread is learning on this learner: let one thread learn at a time, or give each its own."
-            )
 
     def _knows_enough(self) -> bool:
         """Whether there is anything to predict."""
@@ -324,8 +248,269 @@ class StreamLearner(BaseEstimator):
         return tags
 
 
-class StreamClassifier(ClassifierMixin, StreamLearner):
-    """Base of all classifiers.
+class StreamLearner(Learner):
+    """Shared by all stream learners: state that grows, and one thread at a time that lets it."""
+
+    # ------------------------------------------------------------------------------------ state
+
+    def _begin(self) -> None:
+        """Set up the state before the first row; ``get_params()`` has been checked. Overridden by learners."""
+
+    def _start(self) -> None:
+        """Check the parameters and set up the state, where no row or class does it by coming."""
+        check_parameters(self._constraints, self.get_params(deep=False))
+        self._begin()
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; on a learner that has begun to learn they hold from the next row on.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a parameter is unknown or unfit, or cannot be met any more; nothing has changed then.
+        """
+        if self._schema is None:
+            super().set_params(**params)
+            return self
+        before = self.get_params(deep=False)
+        try:
+            super().set_params(**params)
+            check_parameters(self._constraints, self.get_params(deep=False))
+            self._reconfigure()
+        except (ValueError, TypeError):
+            self.__dict__.update(before)
+            raise
+        return self
+
+    def _reconfigure(self) -> None:
+        """Take up parameters that were changed after learning began. Overridden by learners that keep copies."""
+
+    def announce_nominal(self, nominal_features: Sequence[int]) -> Self:
+        """Make known, before the first row, which columns of arrays hold codes of nominal values.
+
+        This is for those who know the stream but did not make the learner: it does nothing where the parameter
+        ``nominal_features`` is given, or where a row has been met already.
+
+        Parameters
+        ----------
+        nominal_features : sequence of int
+            Positions of the columns.
+
+        Returns
+        -------
+        self
+        """
+        untouched = self._schema is None or (not self._schema.names and self._schema.width is None)
+        if len(nominal_features) and untouched and self._given_nominal() is None:
+            if self._schema is None:
+                self._start()
+            self._schema = Schema(nominal_features)
+        return self
+
+    # ------------------------------------------------------------------------------------ input
+
+    def _learn_chunk(self, *arguments: Any) -> Floats | None:
+        """Check everything, and only then change anything, while no other thread learns."""
+        self._take_turn()
+        try:
+            return self._learn_checked(*arguments)
+        finally:
+            self.__dict__.pop("_learning", None)
+
+    def _learn_checked(self, *arguments: Any) -> Floats | None:
+        raise NotImplementedError
+
+    def _take_turn(self) -> None:
+        """Let one thread learn at a time: kernels run free of the interpreter lock, and two would tear the state.
+
+        The caller deletes ``self._learning`` when it has learned.
+        """
+        me = threading.get_ident()
+        if self.__dict__.setdefault("_learning", me) != me:  # one step under the interpreter lock
+            raise RuntimeError(
+                "Another thread is learning on this learner: let one thread learn at a time, or give each its own."
+            )
+
+
+class Classifier(ClassifierMixin, Learner):
+    """Shared by all classifiers: labels, and predictions from votes.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_classes_ : int
+        How many there are.
+    """
+
+    _labels: Vocabulary | None = None
+    _n_classes: int = 0
+
+    # ------------------------------------------------------------------------------------ labels
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """Class labels: announced ones sorted, later ones after them."""
+        if self._labels is None:
+            raise AttributeError(f"{type(self).__name__} has not met any class yet.")
+        return self._labels.as_array()
+
+    @property
+    def n_classes_(self) -> int:
+        """Number of classes known."""
+        if self._labels is None:
+            raise AttributeError(f"{type(self).__name__} has not met any class yet.")
+        return len(self._labels)
+
+    def _distinct(self, y: Any) -> list[Any]:
+        """Labels in sorted order, or as they come if they cannot be sorted."""
+        values = Vocabulary().encode(self._targets(y))[1].values
+        try:
+            return sorted(values)
+        except TypeError:
+            return values
+
+    def _targets(self, y: Any) -> NDArray[Any]:
+        """Labels as a one-dimensional array of numbers, booleans or objects."""
+        if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biu":
+            return y
+        y = _unmasked(y, "y")
+        if isinstance(y, np.ndarray) and y.dtype.kind in "mM":  # as Python's dates: nanoseconds would become integers
+            y = y.astype(f"{y.dtype.kind}8[us]").astype(object)
+        if not isinstance(y, np.ndarray):
+            values = y
+            if hasattr(y, "to_list"):  # a series
+                values = y.to_list()
+            elif hasattr(y, "__array__"):
+                values = np.asarray(y).tolist()
+            if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+                raise ValueError(f"y should be a 1d array, got {values!r} instead.")
+            values = list(values)
+            if values and not any(isinstance(v, (list, np.ndarray)) for v in values):
+                y = np.empty(len(values), object)
+                y[:] = values
+                kinds = {type(v) for v in values}
+                if kinds <= {float, np.float64, np.float32}:
+                    y = y.astype(np.float64)
+            else:
+                y = np.asarray(values)
+        labels: NDArray[Any] = column_or_1d(y, warn=True)
+        if labels.dtype.kind == "c":
+            raise ValueError("Complex data not supported: y must be labels.")
+        if labels.dtype.kind == "f":
+            if not np.isfinite(labels).all():
+                raise ValueError("Input y contains NaN or infinity: every row needs a label.")
+            if (labels != np.floor(labels)).any():
+                raise ValueError(
+                    "Unknown label type: continuous. A classifier needs classes; turn the numbers into bins, or into "
+                    "text, if each really is a class."
+                )
+        return labels
+
+    # ------------------------------------------------------------------------------------ predicting
+
+    def _votes(self, X: Floats) -> Floats:
+        raise NotImplementedError
+
+    def _knows_enough(self) -> bool:
+        return self._n_classes > 0
+
+    def _padded(self, votes: Floats) -> Floats:
+        """Votes with a column for every known class."""
+        if votes.shape[1] == self._n_classes:
+            return votes
+        wide = np.zeros((len(votes), self._n_classes))
+        wide[:, : votes.shape[1]] = votes
+        return wide
+
+    def _probabilities(self, rows: Any) -> Floats:
+        votes = self._padded(self._votes(rows))
+        to_probabilities(votes, EMPTY, self._n_classes)
+        return votes
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Class probabilities of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or data frame
+            New columns are passed over, absent ones are missing.
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_classes)
+            In the order of ``classes_``; uniform where the learner has nothing to go by.
+        """
+        return self._probabilities(self._encode_rows(self._columns(), X, grow=False)[0])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Most probable class of each row; the first of ``classes_`` among equals.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or data frame
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]  # type: ignore[no-any-return]
+
+
+class BatchClassifier(Classifier):
+    """Base of classifiers that learn from all rows in one go, and from no more: the batch setting.
+
+    A subclass writes
+
+    - ``_fit(X, y, w)``: learn from all rows, whose weights are above 0;
+    - ``_votes(X)``: as for :class:`StreamClassifier`.
+
+    They are no stream learners: there is no ``partial_fit``, and neither the command nor an evaluation of streams takes
+    them.
+    """
+
+    def _fit(self, X: Floats, y: Codes, w: Floats) -> None:
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from the rows; what was learned before is forgotten.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), or data frame
+            NaN is missing.
+        y : array-like of shape (n,)
+            Labels of any hashable kind.
+        sample_weight : array-like of shape (n,), optional
+            Weights, not negative; 1 each by default. A row of weight 2 counts as two rows, one of weight 0 as none.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError, TypeError
+            If parameters or rows are unfit; the learner then is as it was.
+        """
+        fresh = type(self)(**self.get_params(deep=False))
+        rows, targets, weights, schema = fresh._encode_chunk(X, y, sample_weight)
+        codes, labels = Vocabulary(fresh._distinct(targets)).encode(targets)
+        if codes.min() < 0:
+            raise ValueError(f"Input y contains NaN or None (row {int(codes.argmin())}): every row needs a label.")
+        there = weights > 0.0
+        if not there.all():
+            if not there.any():
+                raise ValueError("All rows have weight 0 (sample_weight): there is nothing to learn from.")
+            rows, codes, weights = np.ascontiguousarray(rows[there]), codes[there], weights[there]
+        fresh._schema, fresh._labels, fresh._n_classes = schema, labels, len(labels)
+        fresh._fit(rows, codes, weights)
+        return self._become(fresh)
+
+
+class StreamClassifier(Classifier, StreamLearner):
+    """Base of all classifiers of streams.
 
     A subclass writes
 
@@ -348,16 +533,11 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
         Announced classes sorted, later ones after them in the order in which they turned up.
     """
 
-    _labels: Vocabulary | None = None
     _n_announced: int = 0
-    _n_classes: int = 0
 
     # ------------------------------------------------------------------------------------ hooks
 
     def _learn(self, X: Floats, y: Codes, w: Floats) -> None:
-        raise NotImplementedError
-
-    def _votes(self, X: Floats) -> Floats:
         raise NotImplementedError
 
     def _test_then_train(self, X: Floats, y: Codes, w: Floats) -> Floats:
@@ -388,20 +568,6 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
 
     # ------------------------------------------------------------------------------------ learning
 
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """Class labels: announced ones sorted, later ones after them."""
-        if self._labels is None:
-            raise AttributeError(f"{type(self).__name__} has not met any class yet.")
-        return self._labels.as_array()
-
-    @property
-    def n_classes_(self) -> int:
-        """Number of classes known."""
-        if self._labels is None:
-            raise AttributeError(f"{type(self).__name__} has not met any class yet.")
-        return len(self._labels)
-
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Forget everything, then learn the rows in order.
 
@@ -428,14 +594,6 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
         classes = None if labels is None else fresh._distinct(labels)
         fresh._learn_chunk(X, labels, classes, sample_weight, False)
         return self._become(fresh)
-
-    def _distinct(self, y: Any) -> list[Any]:
-        """Labels in sorted order, or as they come if they cannot be sorted."""
-        values = Vocabulary().encode(self._targets(y))[1].values
-        try:
-            return sorted(values)
-        except TypeError:
-            return values
 
     def partial_fit(
         self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
@@ -538,60 +696,7 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
             return Vocabulary(new)
         return Vocabulary([*labels.values, *(label for label in new if label not in labels.index)])
 
-    def _targets(self, y: Any) -> NDArray[Any]:
-        """Labels as a one-dimensional array of numbers, booleans or objects."""
-        if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biu":
-            return y
-        y = _unmasked(y, "y")
-        if isinstance(y, np.ndarray) and y.dtype.kind in "mM":  # as Python's dates: nanoseconds would become integers
-            y = y.astype(f"{y.dtype.kind}8[us]").astype(object)
-        if not isinstance(y, np.ndarray):
-            values = y
-            if hasattr(y, "to_list"):  # a series
-                values = y.to_list()
-            elif hasattr(y, "__array__"):
-                values = np.asarray(y).tolist()
-            if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
-                raise ValueError(f"y should be a 1d array, got {values!r} instead.")
-            values = list(values)
-            if values and not any(isinstance(v, (list, np.ndarray)) for v in values):
-                y = np.empty(len(values), object)
-                y[:] = values
-                kinds = {type(v) for v in values}
-                if kinds <= {float, np.float64, np.float32}:
-                    y = y.astype(np.float64)
-            else:
-                y = np.asarray(values)
-        labels: NDArray[Any] = column_or_1d(y, warn=True)
-        if labels.dtype.kind == "c":
-            raise ValueError("Complex data not supported: y must be labels.")
-        if labels.dtype.kind == "f":
-            if not np.isfinite(labels).all():
-                raise ValueError("Input y contains NaN or infinity: every row needs a label.")
-            if (labels != np.floor(labels)).any():
-                raise ValueError(
-                    "Unknown label type: continuous. A classifier needs classes; turn the numbers into bins, or into "
-                    "text, if each really is a class."
-                )
-        return labels
-
     # ------------------------------------------------------------------------------------ predicting
-
-    def _knows_enough(self) -> bool:
-        return self._n_classes > 0
-
-    def _padded(self, votes: Floats) -> Floats:
-        """Votes with a column for every known class."""
-        if votes.shape[1] == self._n_classes:
-            return votes
-        wide = np.zeros((len(votes), self._n_classes))
-        wide[:, : votes.shape[1]] = votes
-        return wide
-
-    def _probabilities(self, rows: Any) -> Floats:
-        votes = self._padded(self._votes(rows))
-        to_probabilities(votes, EMPTY, self._n_classes)
-        return votes
 
     def _best(self, row: Floats) -> int:
         """Code of the most probable class of a single row; overridden where there is a quicker way to the same."""
@@ -605,35 +710,6 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
         if total > 0.0:
             votes = [vote / total for vote in votes]
         return votes.index(max(votes))  # type: ignore[no-any-return]
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Class probabilities of rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d), or data frame
-            New columns are passed over, absent ones are missing.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, n_classes)
-            In the order of ``classes_``; uniform where the learner has nothing to go by.
-        """
-        return self._probabilities(self._encode_rows(self._columns(), X, grow=False)[0])
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Most probable class of each row; the first of ``classes_`` among equals.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d), or data frame
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
-        best = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[best]  # type: ignore[no-any-return]
 
     # ------------------------------------------------------------------------------------ row by row
 
