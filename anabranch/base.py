@@ -25,7 +25,15 @@ from anabranch._parameters import Constraint, check_parameters
 from anabranch.kernels.checks import EMPTY, LARGEST, to_probabilities
 from anabranch.schema import Codes, Floats, Schema, Vocabulary
 
-__all__ = ["BatchClassifier", "Classifier", "Learner", "StreamClassifier", "StreamLearner", "StreamRegressor"]
+__all__ = [
+    "BatchClassifier",
+    "Classifier",
+    "Learner",
+    "Part",
+    "StreamClassifier",
+    "StreamLearner",
+    "StreamRegressor",
+]
 
 
 _FEW = 20  # classes
@@ -59,11 +67,21 @@ def arrays_within(value: Any, seen: set[int] | None = None) -> Iterator[NDArray[
     elif isinstance(value, (list, tuple)):
         for part in value:
             yield from arrays_within(part, seen)
-    elif isinstance(value, Learner):
+    elif isinstance(value, (Part, BaseEstimator)):  # a member may be scikit-learn's
         yield from arrays_within(value.__dict__, seen)
+    elif checkpoint.is_tree(value):
+        yield from checkpoint.tree_arrays(value)
 
 
-class Learner(BaseEstimator):
+class Part:
+    """What a learner may be made of beside arrays: counted in ``nbytes``, and let into checkpoints."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        checkpoint.register(cls)
+
+
+class Learner(Part, BaseEstimator):
     """Shared by all that learns, from streams or in one go: parameters, columns, checkpoints.
 
     Attributes
@@ -83,10 +101,6 @@ class Learner(BaseEstimator):
     _takes_sparse: bool = False
 
     _schema: Schema | None = None
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        checkpoint.register(cls)
 
     # ------------------------------------------------------------------------------------ state
 
@@ -281,6 +295,9 @@ class StreamLearner(Learner):
             self.__dict__.update(before)
             raise
         return self
+
+    def _end(self) -> None:
+        """Learn what still waits to be learned, since no more rows will come. Overridden where rows wait."""
 
     def _reconfigure(self) -> None:
         """Take up parameters that were changed after learning began. Overridden by learners that keep copies."""
@@ -593,6 +610,7 @@ class StreamClassifier(Classifier, StreamLearner):
         labels = None if y is None else self._targets(y)  # once: y may be an iterator
         classes = None if labels is None else fresh._distinct(labels)
         fresh._learn_chunk(X, labels, classes, sample_weight, False)
+        fresh._end()
         return self._become(fresh)
 
     def partial_fit(

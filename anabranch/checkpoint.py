@@ -7,7 +7,7 @@ whole file (taken with the hash's own place filled with zeros). So any safetenso
 cut-off or altered file is noticed, and loading needs no pickle.
 
 The structure names classes, never code: a name is looked up among the classes that registered themselves
-(:func:`register`), which every learner class does when it is defined.
+(:func:`register`), which every learner class does when it is defined, or among scikit-learn's estimators.
 """
 
 from __future__ import annotations
@@ -83,12 +83,72 @@ def _class_of(name: str) -> type:
         if all(part.isidentifier() and not part.startswith("__") for part in module.split(".")):
             with contextlib.suppress(ImportError):
                 importlib.import_module(module)
+    if name.startswith("sklearn.") and (cls := _estimator_class(name)) is not None:
+        return cls
     if name not in _classes:
         raise CheckpointError(
             f"The checkpoint holds an object of the class {name.replace(':', '.')}, which is not known here: "
             "import the module that defines it first, or install the version that has it."
         )
     return _classes[name]
+
+
+# ---------------------------------------------------------------------------------------------- scikit-learn's
+
+
+def _estimator_class(name: str) -> type | None:
+    """An estimator class of scikit-learn's by its module and name; None if it is none. Nothing else is imported."""
+    from sklearn.base import BaseEstimator
+
+    module, _, qualified = name.partition(":")
+    parts = module.split(".")
+    if parts[0] != "sklearn" or not all(p.isidentifier() and p != "tests" and not p.startswith("__") for p in parts):
+        return None
+    try:
+        cls = getattr(importlib.import_module(module), qualified, None)
+    except ImportError:
+        return None
+    good = isinstance(cls, type) and issubclass(cls, BaseEstimator) and cls.__module__ == module
+    return cls if good else None
+
+
+def is_tree(value: Any) -> bool:
+    """Whether a value is the compiled tree inside one of scikit-learn's decision trees."""
+    return type(value).__module__ == "sklearn.tree._tree" and type(value).__name__ == "Tree"
+
+
+def tree_arrays(tree: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Nodes and values of scikit-learn's compiled tree."""
+    state = tree.__getstate__()
+    return state["nodes"], state["values"]
+
+
+def _tree_state(tree: Any) -> dict[str, Any]:
+    """Scikit-learn's compiled tree as plain arrays: its nodes are records, of which each field becomes one."""
+    nodes, values = tree_arrays(tree)
+    fields = {name: np.ascontiguousarray(nodes[name]) for name in nodes.dtype.names}
+    sizes = [int(tree.n_features), np.asarray(tree.n_classes).tolist(), int(tree.n_outputs), int(tree.max_depth)]
+    return {"sizes": sizes, "fields": fields, "values": values}
+
+
+def _tree(state: dict[str, Any]) -> Any:
+    from sklearn.tree._tree import Tree
+
+    n_features, n_classes, n_outputs, max_depth = state["sizes"]
+    fields, values = state["fields"], state["values"]
+    tree = Tree(n_features, np.array(n_classes, np.intp), n_outputs)
+    nodes = np.zeros(len(values), tree_arrays(tree)[0].dtype)
+    for name in nodes.dtype.names:
+        nodes[name] = fields[name]
+    # Compiled code follows these unchecked.
+    inner, own = nodes["left_child"] >= 0, np.arange(len(nodes))
+    for child in (nodes["left_child"], nodes["right_child"]):
+        if ((child[inner] <= own[inner]) | (child[inner] >= len(nodes))).any():
+            raise ValueError("a decision tree is damaged")
+    if ((nodes["feature"][inner] < 0) | (nodes["feature"][inner] >= n_features)).any():
+        raise ValueError("a decision tree is damaged")
+    tree.__setstate__({"max_depth": max_depth, "node_count": len(nodes), "nodes": nodes, "values": values})
+    return tree
 
 
 # ---------------------------------------------------------------------------------------------- structure
@@ -144,7 +204,10 @@ class _Writer:
         name = f"{cls.__module__}:{cls.__qualname__}"
         if isinstance(value, type) and f"{value.__module__}:{value.__qualname__}" in _classes:
             return {"class": f"{value.__module__}:{value.__qualname__}"}
-        if _classes.get(name) is cls:
+        if is_tree(value):
+            self._number(value)
+            return {"tree": self.write(_tree_state(value))}
+        if _classes.get(name) is cls or (cls.__module__.startswith("sklearn.") and _estimator_class(name) is cls):
             self._number(value)
             return {"object": [name, self.write(_state(value))]}
         raise CheckpointError(
@@ -262,6 +325,10 @@ class _Reader:
                 random_state.set_state(state)
                 self._objects.append(random_state)
                 return random_state
+            case "tree":
+                tree = _tree(self.read(content))
+                self._objects.append(tree)
+                return tree
             case "class":
                 return _class_of(content)
             case "object":

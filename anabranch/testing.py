@@ -37,11 +37,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone, is_regressor
+from sklearn.base import BaseEstimator, clone, is_regressor
 
 import anabranch
 from anabranch import checkpoint
-from anabranch.base import StreamClassifier, StreamLearner, StreamRegressor
+from anabranch.base import Part, StreamClassifier, StreamLearner, StreamRegressor
 
 __all__ = ["CHECKS", "all_learners", "check_learner", "variants"]
 
@@ -120,7 +120,7 @@ _VARIANTS: dict[str, list[dict[str, Any]]] = {
 }
 
 # Checks of an ensemble need a seed, and not many members.
-_QUICK = {"random_state": 0, "n_estimators": 3}
+_QUICK = {"random_state": 0, "n_estimators": 3, "chunk_size": 60}
 
 
 def all_learners() -> list[type[StreamLearner]]:
@@ -478,15 +478,18 @@ def _arrays(value: Any, seen: set[int] | None = None) -> Iterator[NDArray[Any]]:
         return
     seen.add(id(value))
     if isinstance(value, np.ndarray):
-        yield value
+        yield from _arrays(value.base, seen) if isinstance(value.base, np.ndarray) else [value]
     elif isinstance(value, dict):
         for part in value.values():
             yield from _arrays(part, seen)
     elif isinstance(value, (list, tuple)):
         for part in value:
             yield from _arrays(part, seen)
-    elif isinstance(value, StreamLearner):
+    elif isinstance(value, (Part, BaseEstimator)):
         yield from _arrays(vars(value), seen)
+    elif type(value).__name__ == "Tree":  # scikit-learn's
+        state = value.__getstate__()
+        yield from (state["nodes"], state["values"])
 
 
 def check_missing_and_new(learner: Any) -> None:
@@ -703,7 +706,7 @@ def check_parameters(learner: Any) -> None:
 def _parameters(learner: Any) -> dict[str, Any]:
     """All parameters, those of nested learners by their own names; the learners themselves only by their class."""
     params = learner.get_params()
-    return {name: type(value) if isinstance(value, StreamLearner) else value for name, value in params.items()}
+    return {name: type(value) if isinstance(value, BaseEstimator) else value for name, value in params.items()}
 
 
 def check_fit_forgets(learner: Any) -> None:

@@ -6,7 +6,7 @@ depends on the rows before it alone, so both give the same result, and a member 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, TypeVar
 
@@ -23,12 +23,22 @@ from anabranch.kernels import voting
 from anabranch.schema import Codes, Floats
 from anabranch.tree import HoeffdingTreeClassifier
 
-__all__ = ["Booster", "Ensemble"]
+__all__ = ["Booster", "Ensemble", "Jobs", "each"]
 
 R = TypeVar("R")
+T = TypeVar("T")
 
 # Fewer rows are not worth a thread's start.
 _ROWS_WORTH_THREADS = 32
+
+
+def each(n_jobs: int | None, work: Callable[[T], R], parts: Sequence[T]) -> list[R]:
+    """Do some work for every part, on ``n_jobs`` threads; results in the order of the parts."""
+    threads = min(effective_n_jobs(n_jobs), len(parts))
+    if threads <= 1:
+        return [work(part) for part in parts]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, parts))
 
 
 class Learner:
@@ -171,12 +181,7 @@ class Ensemble(StreamClassifier):
 
     def _each(self, work: Callable[[int], R], rows: int) -> list[R]:
         """Let every member do its work, on ``n_jobs`` threads; results in the order of the members."""
-        threads = min(effective_n_jobs(self.n_jobs), len(self.estimators_))
-        members: Iterable[int] = range(len(self.estimators_))
-        if threads == 1 or rows < _ROWS_WORTH_THREADS:
-            return [work(m) for m in members]
-        with ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(work, members))
+        return each(self.n_jobs if rows >= _ROWS_WORTH_THREADS else 1, work, range(len(self.estimators_)))
 
     def __checkpoint__(self) -> dict[str, Any]:
         for m in range(len(self.__dict__.get("estimators_", ()))):
