@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from anabranch.cli import datasets, generate, listing, predict, run, warmup
+from anabranch.cli import datasets, generate, listing, predict, reproduce, run, warmup
 from anabranch.cli._process import Group, open_standard_streams
 
 __all__ = ["app", "main"]
@@ -73,6 +73,7 @@ for _name, _command, _examples in (
     ("run", run.run, run.EXAMPLES),
     ("generate", generate.generate, generate.EXAMPLES),
     ("predict", predict.predict, predict.EXAMPLES),
+    ("reproduce", reproduce.reproduce, reproduce.EXAMPLES),
     ("list", listing.list_, None),
     ("datasets", datasets.datasets, None),
     ("warmup", warmup.warmup, None),
