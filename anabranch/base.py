@@ -30,6 +30,7 @@ __all__ = [
     "Classifier",
     "Learner",
     "Part",
+    "Persistent",
     "StreamClassifier",
     "StreamLearner",
     "StreamRegressor",
@@ -81,60 +82,19 @@ class Part:
         checkpoint.register(cls)
 
 
-class Learner(Part, BaseEstimator):
-    """Shared by all that learns, from streams or in one go: parameters, columns, checkpoints.
-
-    Attributes
-    ----------
-    n_features_in_ : int
-        Number of columns met so far.
-    feature_names_in_ : ndarray of str
-        Their names, where they have any.
-    """
+class Persistent(Part, BaseEstimator):
+    """What has parameters and a state of arrays, and lasts: shared by learners and change detectors."""
 
     # What each constructor parameter may be.
     _constraints: ClassVar[Mapping[str, Constraint]] = {}
 
-    # Whether the learner's methods take sparse rows as well: where callers hand over a sparse matrix, X then is a SciPy
-    # CSR matrix of float64 in canonical form (columns in order within a row, none twice). What is not stored is 0;
-    # NaN is missing, as ever. A learner that takes sparse rows takes arrays too.
-    _takes_sparse: bool = False
-
-    _schema: Schema | None = None
-
-    # ------------------------------------------------------------------------------------ state
-
-    def _new_schema(self) -> Schema:
-        nominal = self._given_nominal()
-        return Schema(() if nominal is None else nominal)
-
-    def _given_nominal(self) -> Sequence[int | str] | None:
-        """The parameter ``nominal_features``. Overridden where it belongs to somebody else."""
-        return getattr(self, "nominal_features", None)
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of columns met so far."""
-        if self._schema is None:
-            raise AttributeError(f"{type(self).__name__} has not met any column yet.")
-        return self._schema.width or len(self._schema)
-
-    @property
-    def feature_names_in_(self) -> NDArray[Any]:
-        """Names of the columns met so far."""
-        if self._schema is None or not self._schema.named:
-            raise AttributeError(f"{type(self).__name__} has not met any named column yet.")
-        return np.array(self._schema.names, dtype=object)
-
     @property
     def nbytes(self) -> int:
-        """Bytes of state: all arrays the learner owns. The names of columns, values and classes come on top."""
+        """Bytes of state: all arrays that are owned. The names of columns, values and classes come on top."""
         return sum(array.nbytes for array in arrays_within(self.__dict__))
 
-    # ------------------------------------------------------------------------------------ checkpoints
-
     def save(self, path: str | Path) -> None:
-        """Write the learner to a file: plain arrays and JSON, atomically (see :mod:`anabranch.checkpoint`).
+        """Write everything to a file: plain arrays and JSON, atomically (see :mod:`anabranch.checkpoint`).
 
         Parameters
         ----------
@@ -187,6 +147,61 @@ class Learner(Part, BaseEstimator):
 
     def __restore__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+
+    def _take_turn(self) -> None:
+        """Let one thread learn at a time: kernels run free of the interpreter lock, and two would tear the state.
+
+        The caller deletes ``self._learning`` when it has learned.
+        """
+        me = threading.get_ident()
+        if self.__dict__.setdefault("_learning", me) != me:  # one step under the interpreter lock
+            raise RuntimeError(
+                f"Another thread is learning on this {type(self).__name__}: let one thread learn at a time, "
+                "or give each its own."
+            )
+
+
+class Learner(Persistent):
+    """Shared by all that learns, from streams or in one go: parameters, columns, checkpoints.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of columns met so far.
+    feature_names_in_ : ndarray of str
+        Their names, where they have any.
+    """
+
+    # Whether the learner's methods take sparse rows as well: where callers hand over a sparse matrix, X then is a SciPy
+    # CSR matrix of float64 in canonical form (columns in order within a row, none twice). What is not stored is 0;
+    # NaN is missing, as ever. A learner that takes sparse rows takes arrays too.
+    _takes_sparse: bool = False
+
+    _schema: Schema | None = None
+
+    # ------------------------------------------------------------------------------------ state
+
+    def _new_schema(self) -> Schema:
+        nominal = self._given_nominal()
+        return Schema(() if nominal is None else nominal)
+
+    def _given_nominal(self) -> Sequence[int | str] | None:
+        """The parameter ``nominal_features``. Overridden where it belongs to somebody else."""
+        return getattr(self, "nominal_features", None)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns met so far."""
+        if self._schema is None:
+            raise AttributeError(f"{type(self).__name__} has not met any column yet.")
+        return self._schema.width or len(self._schema)
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Names of the columns met so far."""
+        if self._schema is None or not self._schema.named:
+            raise AttributeError(f"{type(self).__name__} has not met any named column yet.")
+        return np.array(self._schema.names, dtype=object)
 
     # ------------------------------------------------------------------------------------ input
 
@@ -336,17 +351,6 @@ class StreamLearner(Learner):
 
     def _learn_checked(self, *arguments: Any) -> Floats | None:
         raise NotImplementedError
-
-    def _take_turn(self) -> None:
-        """Let one thread learn at a time: kernels run free of the interpreter lock, and two would tear the state.
-
-        The caller deletes ``self._learning`` when it has learned.
-        """
-        me = threading.get_ident()
-        if self.__dict__.setdefault("_learning", me) != me:  # one step under the interpreter lock
-            raise RuntimeError(
-                "Another thread is learning on this learner: let one thread learn at a time, or give each its own."
-            )
 
 
 class Classifier(ClassifierMixin, Learner):
