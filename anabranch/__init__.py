@@ -17,6 +17,7 @@ _PARTS = (
     "dummy",
     "ensemble",
     "evaluation",
+    "imbalance",
     "kernels",
     "linear_model",
     "metrics",

@@ -115,6 +115,13 @@ _VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"estimator": _EAGER, "voting": "hard", "poisson": False},
     ],
     "ArcX4Classifier": [{"estimator": _EAGER, "voting": "hard", "max_bytes": 18_000}],
+    "OOBClassifier": [{"estimator": _EAGER, "voting": "hard", "max_bytes": 18_000}],
+    "UOBClassifier": [{"estimator": _EAGER, "decay": 0.99, "n_jobs": 2}],
+    "WEOBClassifier": [{"estimator": _EAGER, "variant": "WEOB2", "window_size": 7, "n_jobs": 2}],
+    "DynamicWeightedMajorityClassifier": [
+        {"estimator": _EAGER, "period": 7, "voting": "soft", "theta": 0.3, "max_bytes": 18_000},
+        {"estimator": "UOB(GaussianNB(), n_estimators=2)", "n_estimators": None, "period": 1},
+    ],
     "MadaBoostClassifier": [{"estimator": _EAGER, "filtering": True}],
     "SmoothBoostingClassifier": [{"estimator": _EAGER, "form": "capped", "max_bytes": 18_000}],
 }
@@ -461,7 +468,7 @@ def check_memory_law(learner: Any) -> None:
         assert it.nbytes == sum(a.nbytes for a in _arrays(it)), f"{name}: nbytes does not count the arrays"
     if "max_bytes" not in learner.get_params():
         return
-    members = learner.get_params().get("n_estimators", 1)
+    members = (learner.get_params().get("n_estimators", 1) or 1) * len(getattr(type(learner), "_ensembles", [1]))
     for limit in (1500 * members, 4000 * members, 12_000 * members, 100_000 * members):
         for name, X, y, w in _streams(learner):
             it = clone(learner).set_params(max_bytes=limit)

@@ -1,6 +1,7 @@
 """Learners made of learners."""
 
 from anabranch.ensemble.arc_x4 import ArcX4Classifier
+from anabranch.ensemble.dynamic_weighted_majority import DynamicWeightedMajorityClassifier
 from anabranch.ensemble.madaboost import MadaBoostClassifier
 from anabranch.ensemble.oza_bagging import OzaBaggingClassifier
 from anabranch.ensemble.oza_boosting import OzaBoostingClassifier
@@ -8,6 +9,7 @@ from anabranch.ensemble.smooth_boosting import SmoothBoostingClassifier
 
 __all__ = [
     "ArcX4Classifier",
+    "DynamicWeightedMajorityClassifier",
     "MadaBoostClassifier",
     "OzaBaggingClassifier",
     "OzaBoostingClassifier",

@@ -141,10 +141,14 @@ class Ensemble(StreamClassifier):
         """Bytes of the ensemble's own arrays."""
         return 0
 
+    def _most(self) -> int:
+        """How many members there may be at most."""
+        return self.n_estimators
+
     def _share_memory(self, members: list[StreamClassifier]) -> None:
         if self.max_bytes is None:
             return
-        share = (self.max_bytes - self._own_bytes()) // len(members)
+        share = (self.max_bytes - self._own_bytes()) // self._most()
         for member in members:
             if "max_bytes" not in member.get_params(deep=False):
                 raise ValueError(f"max_bytes needs an estimator with a limit of its own; {member!r} has none.")
@@ -153,12 +157,16 @@ class Ensemble(StreamClassifier):
                 member._constraints["max_bytes"].check("max_bytes", share)
             except ValueError as error:
                 raise ValueError(
-                    f"max_bytes={self.max_bytes} leaves {share} for each of {len(members)} members: {error}"
+                    f"max_bytes={self.max_bytes} leaves {share} for each of {self._most()} members: {error}"
                 ) from None
 
-    def _reconfigure(self) -> None:
+    def _fits(self) -> None:
+        """Raise a ValueError if the members there are do not fit the parameters."""
         if len(self.estimators_) != self.n_estimators:
             raise ValueError("n_estimators cannot change once the ensemble has begun to learn: fit starts afresh.")
+
+    def _reconfigure(self) -> None:
+        self._fits()
         new = self._prototype()
         if type(new) is not type(self.estimators_[0]):
             raise ValueError("estimator cannot change once the ensemble has begun to learn: fit starts afresh.")
