@@ -21,8 +21,8 @@ _NO_INDICES = np.empty(0, np.int32)
 _WEIGHTS, _SQUARES, _INTERCEPTS, _SCALES, _NUMBERS = range(5)
 
 
-class LinearModel:
-    """The state of a linear learner, and the way of rows to it.
+class ColumnBlocks:
+    """Where the weights of each column lie, and how rows become what they are multiplied by.
 
     Columns of weights come in this order: one for each column of X, rounded up to whole lanes; then a block for
     each nominal column, with one for each of its values and some to spare. A row with nominal values goes to the
@@ -30,17 +30,98 @@ class LinearModel:
     """
 
     if TYPE_CHECKING:
-        scaling: str
         _schema: Schema | None
+
+    _width: int  # columns of X met so far
+    _nominal: Codes  # which of them are nominal
+    _room: Codes  # and the size of the block of each
+
+    def _begin_blocks(self) -> None:
+        self._width = 0
+        self._nominal = np.zeros(0, np.int64)
+        self._room = np.zeros(0, np.int64)
+
+    def _blocks_for(self, X: Any) -> tuple[int, Codes, Codes]:
+        """Width, nominal columns and room that a chunk needs."""
+        width = max(self._width, X.shape[1])
+        nominal, room = self._nominal, self._room
+        if width > self._width or len(nominal):
+            assert self._schema is not None
+            listed = self._schema.nominal[:width]
+            if listed.any():
+                nominal = np.flatnonzero(listed)
+                room = np.full(len(nominal), LANES)
+                room[np.searchsorted(nominal, self._nominal)] = self._room
+                for k, j in enumerate(nominal[nominal < X.shape[1]]):
+                    known = X[:, j][~np.isnan(X[:, j])]
+                    while known.size and known.max() >= room[k]:
+                        room[k] *= 2
+        return width, nominal, room
+
+    def _moves(self, width: int, nominal: Codes, room: Codes) -> tuple[int, list[tuple[int, int, int]]]:
+        """Number of columns of weights, and where each block lies now, where it comes to lie, and its size."""
+        moves = [(0, 0, self._width)]
+        old = _in_lanes(self._width)
+        starts = dict(zip(nominal.tolist(), self._starts(width, room).tolist(), strict=True))
+        for j, size in zip(self._nominal.tolist(), self._room.tolist(), strict=True):
+            moves.append((old, starts[j], size))
+            old += size
+        return _in_lanes(width) + int(room.sum()), moves
+
+    @staticmethod
+    def _starts(width: int, room: Codes) -> Codes:
+        """Where each nominal column's block starts."""
+        starts: Codes = _in_lanes(width) + np.concatenate([[0], np.cumsum(room)[:-1]]).astype(np.int64)
+        return starts[: len(room)]
+
+    def _blocks_fit(self, n: int) -> bool:
+        """Whether the blocks fit together and fill n columns of weights: for states from outside."""
+        return bool(
+            all(isinstance(a, np.ndarray) and a.dtype == np.int64 and a.ndim == 1 for a in (self._nominal, self._room))
+            and len(self._nominal) == len(self._room)
+            and type(self._width) is int
+            and self._width >= 0
+            and ((self._nominal >= 0) & (self._nominal < self._width)).all()
+            and (self._room > 0).all()
+            and n == _in_lanes(self._width) + self._room.sum()
+        )
+
+    def _rows(self, X: Any) -> tuple[bool, Floats, NDArray[Any], NDArray[Any], int]:
+        """Rows as the kernels take them: whether they are dense, data, indices, pointers and width."""
+        if not isinstance(X, np.ndarray):
+            if X.shape[1] > self._width:
+                X = X[:, : self._width]
+            return False, X.data, X.indices, X.indptr, self._width
+        if not len(self._nominal):
+            return True, X.reshape(-1), _NO_INDICES, _NO_INDICES, X.shape[1]
+        d = min(X.shape[1], self._width)
+        nominal = self._nominal[self._nominal < d]
+        numeric = np.setdiff1d(np.arange(d), nominal, assume_unique=True)
+        data = np.empty((len(X), d))
+        indices = np.empty((len(X), d), np.int32)
+        indices[:, : len(numeric)] = numeric
+        data[:, : len(numeric)] = X[:, numeric]
+        starts = self._starts(self._width, self._room)
+        for k, j in enumerate(nominal):
+            values = X[:, j]
+            known = values < self._room[k]  # nor missing
+            indices[:, len(numeric) + k] = starts[k] + np.where(known, values, 0.0)
+            data[:, len(numeric) + k] = np.where(np.isnan(values), np.nan, known)
+        pointers = np.arange(len(X) + 1, dtype=np.int32) * d
+        return False, data.reshape(-1), indices.reshape(-1), pointers, d
+
+
+class LinearModel(ColumnBlocks):
+    """The state of a linear learner, and the way of rows to it."""
+
+    if TYPE_CHECKING:
+        scaling: str
         _takes_sparse: bool
 
         def _columns(self) -> Schema: ...
 
     _arrays: list[NDArray[Any]]
     _settings: Floats  # the kernels' options
-    _width: int  # columns of X met so far
-    _nominal: Codes  # which of them are nominal
-    _room: Codes  # and the size of the block of each
 
     # ------------------------------------------------------------------------------------ parameters
 
@@ -55,9 +136,7 @@ class LinearModel:
         numbers = np.zeros(kernels.NUMBERS_SIZE)
         numbers[kernels.SCALE] = 1.0
         self._settings = settings
-        self._width = 0
-        self._nominal = np.zeros(0, np.int64)
-        self._room = np.zeros(0, np.int64)
+        self._begin_blocks()
         self._arrays = list(
             Model(
                 weights=np.zeros((1, 0)),
@@ -104,7 +183,6 @@ class LinearModel:
         active = model.numbers[kernels.ACTIVE]
         squares = self._settings[kernels.RULE] == kernels.ADAGRAD
         scales = {kernels.UNSCALED: 0, kernels.MAX_ABS: 2, kernels.STANDARD: 4}[int(self._settings[kernels.SCALING])]
-        blocks = [self._nominal, self._room]
         return bool(
             m >= 1
             and model.squares.shape == ((m, n) if squares else (0, n))
@@ -112,44 +190,19 @@ class LinearModel:
             and model.scales.shape == (scales, n)
             and model.numbers.shape == (kernels.NUMBERS_SIZE,)
             and (0 <= active <= 2 or active == m)
-            and all(isinstance(a, np.ndarray) and a.dtype == np.int64 and a.ndim == 1 for a in blocks)
-            and len(self._nominal) == len(self._room)
-            and ((self._nominal >= 0) & (self._nominal < self._width)).all()
-            and (self._room > 0).all()
-            and type(self._width) is int
-            and self._width >= 0
-            and n == _in_lanes(self._width) + self._room.sum()
+            and self._blocks_fit(n)
         )
 
     # ------------------------------------------------------------------------------------ room
 
     def _grow(self, X: Any, classes: int) -> None:
         """Make room for a chunk's columns, nominal values and classes."""
-        width = max(self._width, X.shape[1])
-        nominal, room = self._nominal, self._room
-        if width > self._width or len(nominal):
-            assert self._schema is not None
-            listed = self._schema.nominal[:width]
-            if listed.any():
-                nominal = np.flatnonzero(listed)
-                room = np.full(len(nominal), LANES)
-                room[np.searchsorted(nominal, self._nominal)] = self._room
-                for k, j in enumerate(nominal[nominal < X.shape[1]]):
-                    known = X[:, j][~np.isnan(X[:, j])]
-                    while known.size and known.max() >= room[k]:
-                        room[k] *= 2
+        width, nominal, room = self._blocks_for(X)
         vectors = max(classes if classes > 2 else 1, len(self._arrays[_WEIGHTS]))
         same = room is self._room or np.array_equal(room, self._room)
         if same and width == self._width and vectors == len(self._arrays[_WEIGHTS]):
             return
-        # Where each block of columns lies now, and where it comes to lie.
-        n = _in_lanes(width) + int(room.sum())
-        moves = [(0, 0, self._width)]
-        old = _in_lanes(self._width)
-        starts = dict(zip(nominal.tolist(), self._starts(width, room).tolist(), strict=True))
-        for j, size in zip(self._nominal.tolist(), self._room.tolist(), strict=True):
-            moves.append((old, starts[j], size))
-            old += size
+        n, moves = self._moves(width, nominal, room)
         for place in (_WEIGHTS, _SQUARES, _SCALES):
             before = self._arrays[place]
             rows = vectors if place == _WEIGHTS or (place == _SQUARES and len(before)) else len(before)
@@ -161,37 +214,6 @@ class LinearModel:
         intercepts[:, : self._arrays[_INTERCEPTS].shape[1]] = self._arrays[_INTERCEPTS]
         self._arrays[_INTERCEPTS] = intercepts
         self._width, self._nominal, self._room = width, nominal.astype(np.int64), room.astype(np.int64)
-
-    @staticmethod
-    def _starts(width: int, room: Codes) -> Codes:
-        """Where each nominal column's block starts."""
-        starts: Codes = _in_lanes(width) + np.concatenate([[0], np.cumsum(room)[:-1]]).astype(np.int64)
-        return starts[: len(room)]
-
-    # ------------------------------------------------------------------------------------ rows
-
-    def _rows(self, X: Any) -> tuple[bool, Floats, NDArray[Any], NDArray[Any], int]:
-        """Rows as the kernels take them: whether they are dense, data, indices, pointers and width."""
-        if not isinstance(X, np.ndarray):
-            if X.shape[1] > self._width:
-                X = X[:, : self._width]
-            return False, X.data, X.indices, X.indptr, self._width
-        if not len(self._nominal):
-            return True, X.reshape(-1), _NO_INDICES, _NO_INDICES, X.shape[1]
-        d = min(X.shape[1], self._width)
-        nominal = self._nominal[self._nominal < d]
-        numeric = np.setdiff1d(np.arange(d), nominal, assume_unique=True)
-        data = np.empty((len(X), d))
-        indices = np.empty((len(X), d), np.int32)
-        indices[:, : len(numeric)] = numeric
-        data[:, : len(numeric)] = X[:, numeric]
-        starts = self._starts(self._width, self._room)
-        for k, j in enumerate(nominal):
-            known = X[:, j] < self._room[k]  # nor missing
-            indices[:, len(numeric) + k] = starts[k] + np.where(known, X[:, j], 0.0)
-            data[:, len(numeric) + k] = known
-        pointers = np.arange(len(X) + 1, dtype=np.int32) * d
-        return False, data.reshape(-1), indices.reshape(-1), pointers, d
 
     @property
     def _n_scaled(self) -> int:

@@ -1,0 +1,643 @@
+"""Linear models for rows whose columns vanish and appear: the loop over rows of FESL and of what it is held against.
+
+A model (:class:`Model`) has two vectors per class. ``now`` learns the columns of the present space; ``previous``
+learned those of the space before, and is applied to what the present columns say of the vanished ones. With B rows
+in which both were there, X1 their old values and X2 their new ones, the least-squares mapping is
+``psi(x) = X1^T pinv(X2 X2^T) X2 x``, so that nothing of the size of old times new columns ever need be formed:
+
+- ``a = pinv(X2 X2^T) X2 x`` takes B steps for each entry of the row (``recover`` holds that matrix);
+- ``previous @ psi(x) = (X1 previous) @ a``, where ``anchors = X1 previous`` is kept up to date: a gradient step of
+  size s along psi(x) adds ``s X1 X1^T a`` to it (``gram`` holds that matrix), and s a to ``mixture``.
+
+A row thus costs its entries times B, and B squared, however many columns have vanished.
+
+Which columns belong together, and when a period begins, is decided in Python (`anabranch.evolving._learner`): the
+loop watches for rows that call for a decision, and comes back.
+
+Rows come dense or as a canonical CSR matrix, as in `anabranch.kernels.linear`. Both are first turned into one list of
+the entries that are there and not 0, so that they give the same results to the last bit.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anabranch.kernels import kernel
+from anabranch.kernels.checks import LARGEST
+from anabranch.kernels.linear import logistic_slope
+
+# What is predicted: both models' answers weighted, one of them drawn, the present model's, the previous one's.
+COMBINATION, SELECTION, PRESENT, RECOVERED, RECOVERED_FIXED = range(5)
+LOGISTIC, SQUARED = range(2)
+# What is done with a row: it is learned; its answer put down, and then learned; nothing but its answer put down.
+LEARN, TEST_THEN_LEARN, TEST = range(3)
+# Why the loop comes back: all rows are done, columns call for a decision, a class is new.
+DONE, COLUMNS, CLASS = range(3)
+# How far a row is that the loop comes back to: not begun, its columns are settled, its answer is put down too.
+FRESH, SETTLED, ANSWERED = range(3)
+# What a column, or a declared space, is: never met, of the present space, of the next one, vanished.
+UNKNOWN, NOW, NEXT, GONE = range(4)
+
+# Places in `options`.
+STRATEGY, LOSS, STEP, RADIUS, INTERCEPT, HORIZON, LOSS_SCALE, PATIENCE, MAX_OVERLAP, SPACES, MOMENTS = range(11)
+OPTIONS_SIZE = 11
+
+# Places in `numbers`: rows learned; rows of the present space; rows of the space before; row of the last change, or -1;
+# changes so far; rows of overlap; rows put into the buffer; classes; and, as 0 or 1, whether new columns stand beside
+# old ones, whether the previous model can be used, whether all columns were there in the last row, and why the loop
+# came back.
+ROWS, AGE, PREVIOUS_AGE, CHANGED, CHANGES, OVERLAP, KEPT, ACTIVE, AWAITING, MAPPED, QUIET, REASON = range(12)
+NUMBERS_SIZE = 12
+
+# Places in `hedge`: cumulative losses of the previous model, of the present one, and of both together; the least lead
+# of the former over the latter so far; rounds; log weights; rounds of this epoch, its length, its eta and delta; and
+# the bounds of the epochs before.
+LOSS_1, LOSS_2, LOSS_12, LEAD, ROUNDS, LOG_1, LOG_2, EPOCH_ROUNDS, EPOCH, ETA, DELTA, BOUND_BEFORE = range(12)
+HEDGE_SIZE = 12
+
+_FIRST_EPOCH = 8.0
+_LN2 = np.log(2.0)
+# A step moves no weight by more than this times the value in the row, and the mapping sees no value beyond the other.
+_LARGEST_STEP = 1e40
+_LARGEST_MAPPED = 1e40
+
+
+class Model(NamedTuple):
+    """The arrays of a model of m vectors over n features, with r rows behind the mapping.
+
+    A feature is a column of X, or a value of a nominal one. Columns come in units, which are there or not as a whole:
+    each column is one, unless spaces are declared.
+    """
+
+    now: NDArray[np.float64]  # (m, n)
+    previous: NDArray[np.float64]  # (m, n)
+    intercepts: NDArray[np.float64]  # (2, m): of the previous model, of the present one
+    norms: NDArray[np.float64]  # (2, m): squared, kept with a radius only
+    anchors: NDArray[np.float64]  # (m, r)
+    mixture: NDArray[np.float64]  # (m, r)
+    recover: NDArray[np.float64]  # (n, r)
+    bias: NDArray[np.float64]  # (r,): what the constant column adds, with an intercept
+    gram: NDArray[np.float64]  # (r, r)
+    buffer: NDArray[np.float64]  # (n, r): rows of the overlap, NaN is missing
+    moments: NDArray[np.float64]  # (n + 1, n + 1): sums of products of columns over the overlap, or (0, 0)
+    status: NDArray[np.int64]  # (units,)
+    since: NDArray[np.int64]  # (units,): first of the last rows without it, -1 if it was there
+    watched: NDArray[np.uint8]  # (units,): whether its absence will call for a decision
+    in_previous: NDArray[np.uint8]  # (units,): whether the previous model knows it
+    present: NDArray[np.uint8]  # (units,): whether it is there in the row at hand
+    unit: NDArray[np.int64]  # (n,): of each feature; -1 for those that are always there
+    in_now: NDArray[np.uint8]  # (n,): whether the present model uses the feature
+    in_both: NDArray[np.uint8]  # (n,): whether both do
+    numbers: NDArray[np.float64]
+    hedge: NDArray[np.float64]
+    seed: NDArray[np.uint64]  # (1,): state of the random numbers
+
+
+# ---------------------------------------------------------------------------------------------- weights of the models
+
+
+@kernel(inline=False)
+def begin_epoch(hedge, selection, horizon):
+    """Set the rates for so many rounds, as the paper does for all of them."""
+    hedge[EPOCH] = horizon
+    hedge[EPOCH_ROUNDS] = 0.0
+    hedge[LOG_1] = hedge[LOG_2] = -_LN2
+    if selection:
+        delta = 1.0 / (horizon - 1.0) if horizon > 2.0 else 0.5
+        entropy = -delta * np.log(delta) - (1.0 - delta) * np.log(1.0 - delta)
+        hedge[DELTA] = delta
+        hedge[ETA] = np.sqrt(8.0 / horizon * (2.0 * _LN2 + max(horizon - 1.0, 1.0) * entropy))
+    else:
+        hedge[DELTA] = 0.0
+        hedge[ETA] = np.sqrt(8.0 * _LN2 / horizon)
+
+
+@kernel(inline=False)
+def begin_hedge(hedge, selection, horizon):
+    """Start with weights of one half. A horizon of 0 is an unknown one."""
+    hedge[:] = 0.0
+    begin_epoch(hedge, selection, horizon if horizon > 0.0 else (_FIRST_EPOCH if selection else 1.0))
+
+
+@kernel(inline=False)
+def hedge_bound(hedge, selection, horizon):
+    """What the regret so far cannot exceed, if all losses lie between 0 and 1.
+
+    With the paper's fixed rates, for any number of rounds t: ln(2) / eta + eta t / 8 for the combination, and
+    (2 ln(2) - ln(delta) - (t - 2) ln(1 - delta)) / eta + eta t / 8 for the selection (Cesa-Bianchi and Lugosi 2006,
+    theorems 2.2 and 5.2), which at t = horizon is what the paper's theorems say.
+    """
+    rounds = hedge[ROUNDS]
+    if rounds == 0.0:
+        return 0.0
+    if not selection and horizon == 0.0:
+        return 2.0 * np.sqrt(rounds / 2.0 * _LN2) + np.sqrt(_LN2 / 8.0)  # theorem 2.3 there
+    eta, delta = hedge[ETA], hedge[DELTA]
+    if not selection:
+        return _LN2 / eta + eta * rounds / 8.0
+    length = hedge[EPOCH_ROUNDS]
+    if length == 0.0:
+        return hedge[BOUND_BEFORE]
+    surprise = 2.0 * _LN2 - np.log(delta) - max(length - 2.0, 0.0) * np.log(1.0 - delta)
+    return hedge[BOUND_BEFORE] + surprise / eta + eta * length / 8.0
+
+
+@kernel(inline=False)
+def share(hedge):
+    """Weight of the previous model, between 0 and 1."""
+    return 1.0 / (1.0 + np.exp(hedge[LOG_2] - hedge[LOG_1]))
+
+
+@kernel(inline=False)
+def update_hedge(hedge, selection, horizon, loss_1, loss_2, loss_12):
+    """Take in a round's losses: of the previous model, of the present one, and of what was predicted."""
+    hedge[LOSS_1] += loss_1
+    hedge[LOSS_2] += loss_2
+    hedge[LOSS_12] += loss_12
+    hedge[ROUNDS] += 1.0
+    hedge[LEAD] = min(hedge[LEAD], hedge[LOSS_1] - hedge[LOSS_2])
+    if not selection:
+        # Equation (3), all rounds at once; with an unknown horizon, eta falls with the rounds.
+        if horizon == 0.0:
+            hedge[ETA] = np.sqrt(8.0 * _LN2 / (hedge[ROUNDS] + 1.0))
+        lead = hedge[ETA] * (hedge[LOSS_2] - hedge[LOSS_1])
+        rest = np.log1p(np.exp(-abs(lead)))
+        hedge[LOG_1] = min(lead, 0.0) - rest
+        hedge[LOG_2] = min(-lead, 0.0) - rest
+        return
+    # Equation (8), of logarithms.
+    v_1 = hedge[LOG_1] - hedge[ETA] * loss_1
+    v_2 = hedge[LOG_2] - hedge[ETA] * loss_2
+    top = max(v_1, v_2)
+    total = top + np.log(np.exp(v_1 - top) + np.exp(v_2 - top))
+    delta = hedge[DELTA]
+    hedge[LOG_1] = np.log(delta / 2.0 + (1.0 - delta) * np.exp(v_1 - total))
+    hedge[LOG_2] = np.log(delta / 2.0 + (1.0 - delta) * np.exp(v_2 - total))
+    hedge[EPOCH_ROUNDS] += 1.0
+    if horizon == 0.0 and hedge[EPOCH_ROUNDS] >= hedge[EPOCH]:  # the doubling trick
+        bound = hedge_bound(hedge, selection, horizon)
+        begin_epoch(hedge, selection, 2.0 * hedge[EPOCH])
+        hedge[BOUND_BEFORE] = bound
+
+
+@kernel
+def hedge_losses(hedge, selection, horizon, losses_1, losses_2, losses_12):
+    """Take in rounds whose losses are known beforehand; where ``losses_12`` is NaN, the expected loss counts.
+
+    Returns
+    -------
+    float64 (2, rounds)
+        After each round, the regret and its bound.
+    """
+    trace = np.empty((2, len(losses_1)))
+    begin_hedge(hedge, selection, horizon)
+    for t in range(len(losses_1)):
+        p = share(hedge)
+        loss = losses_12[t] if losses_12[t] == losses_12[t] else p * losses_1[t] + (1.0 - p) * losses_2[t]
+        update_hedge(hedge, selection, horizon, losses_1[t], losses_2[t], loss)
+        trace[0, t] = regret(hedge, selection)
+        trace[1, t] = hedge_bound(hedge, selection, horizon)
+    return trace
+
+
+@kernel(inline=False)
+def regret(hedge, selection):
+    """Loss so far beyond the better model's; for a selection, beyond that of the best change from one to the other."""
+    best = min(hedge[LOSS_1], hedge[LOSS_2])
+    if selection:
+        best = min(best, hedge[LOSS_2] + hedge[LEAD])
+    return hedge[LOSS_12] - best
+
+
+@kernel(inline=False)
+def _draw(seed):
+    """Turn the state into a number from 0 to 1, below 1 (splitmix64, public domain, by S. Vigna)."""
+    z = seed[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    return np.float64(z >> np.uint64(11)) / 9007199254740992.0
+
+
+# ---------------------------------------------------------------------------------------------- parts of a row
+
+
+@kernel(inline=True)
+def _safe(value):
+    """A value within 1e100, and a number."""
+    if abs(value) <= LARGEST:
+        return value
+    if value > 0.0:
+        return LARGEST
+    return -LARGEST if value < 0.0 else 0.0
+
+
+@kernel(inline=False)
+def _read(dense, data, indices, start, stop, n, columns, values):
+    """List a row's entries that are there and not 0. Returns their number, and -1 minus it if any is missing."""
+    count = 0
+    gaps = False
+    for e in range(start, stop):
+        j = e - start if dense else np.int64(indices[e])
+        value = data[e]
+        if value != value:
+            gaps = True
+        elif value != 0.0 and j < n:
+            columns[count] = j
+            values[count] = value
+            count += 1
+    return -1 - count if gaps else count
+
+
+@kernel(inline=False)
+def _see(dense, data, indices, start, stop, spaces, unit, present):
+    """Note which units are there in a row."""
+    present[:] = 0 if dense or spaces else 1
+    for e in range(start, stop):
+        j = e - start if dense else np.int64(indices[e])
+        if j >= len(unit) or unit[j] < 0:
+            continue
+        value = data[e]
+        if spaces:  # what holds nothing but zeros is not there
+            if value == value and value != 0.0:
+                present[unit[j]] = 1
+        elif value != value:
+            present[unit[j]] = 0
+        elif dense:
+            present[unit[j]] = 1
+
+
+@kernel(inline=False)
+def _loss(kind, score, target):
+    """Loss of a score; the target is 1 or -1 for classes."""
+    if kind == SQUARED:
+        return (score - target) * (score - target)
+    margin = target * score
+    return (max(-margin, 0.0) + np.log1p(np.exp(-abs(margin)))) / _LN2
+
+
+@kernel(inline=False)
+def _slope(kind, score, target):
+    """Derivative of the loss by the score."""
+    if kind == SQUARED:
+        return 2.0 * (score - target)
+    return logistic_slope(score, target) / _LN2
+
+
+@kernel(inline=False)
+def _project(vector, mask, radius, norms, place, c):
+    """Bring a vector back into the ball. Its squared norm has been kept up to date; if it is too large, sum it anew."""
+    if norms[place, c] <= radius * radius:
+        return
+    total = 0.0
+    for j in range(len(vector)):
+        if mask[j]:
+            total += vector[j] * vector[j]
+    if total > radius * radius:
+        factor = radius / np.sqrt(total)
+        for j in range(len(vector)):
+            if mask[j]:
+                vector[j] *= factor
+        total = radius * radius
+    norms[place, c] = total
+
+
+@kernel(inline=False)
+def _put_votes(scores, m, active, votes):
+    """Shares of the classes known: of two, by the one score; of more, of the one-vs-rest probabilities."""
+    if active <= 1:
+        votes[0] = 1.0 if active == 1 else 0.0
+    elif active == 2:
+        small = np.exp(-abs(scores[0]))
+        large = 1.0 / (1.0 + small)
+        small *= large
+        votes[0] = small if scores[0] > 0.0 else large
+        votes[1] = large if scores[0] > 0.0 else small
+    else:
+        top = -np.inf
+        for c in range(active):
+            score = scores[c] if c < m else 0.0
+            votes[c] = min(score, 0.0) - np.log1p(np.exp(-abs(score)))  # log of the probability
+            top = max(top, votes[c])
+        total = 0.0
+        for c in range(active):
+            votes[c] = np.exp(votes[c] - top)
+            total += votes[c]
+        for c in range(active):
+            votes[c] /= total
+
+
+@kernel(inline=False)
+def _keep(columns, values, count, unit, present, buffer, numbers):
+    """Put a row of the overlap into the buffer."""
+    slot = int(numbers[KEPT]) % buffer.shape[1]
+    for j in range(len(buffer)):
+        buffer[j, slot] = np.nan if unit[j] >= 0 and present[unit[j]] == 0 else 0.0
+    for e in range(count):
+        buffer[columns[e], slot] = min(max(values[e], -_LARGEST_MAPPED), _LARGEST_MAPPED)
+    numbers[KEPT] += 1.0
+
+
+@kernel(inline=False)
+def _add_moments(columns, values, count, moments, numbers):
+    """Add a row of the overlap to the sums of products; the last column is the constant."""
+    n = len(moments) - 1
+    for e in range(count):
+        a = min(max(values[e], -_LARGEST_MAPPED), _LARGEST_MAPPED)
+        row = moments[columns[e]]
+        for f in range(count):
+            row[columns[f]] += a * min(max(values[f], -_LARGEST_MAPPED), _LARGEST_MAPPED)
+        row[n] += a
+        moments[n, columns[e]] += a
+    moments[n, n] += 1.0
+    numbers[KEPT] += 1.0
+
+
+# ---------------------------------------------------------------------------------------------- rows
+
+
+@kernel
+def run(
+    dense, data, indices, pointers, width, n_rows, y, w, first, progress, mode, options, scores_only, out,
+    now, previous, intercepts, norms, anchors, mixture, recover, bias, gram, buffer, moments, status, since, watched,
+    in_previous, present, unit, in_now, in_both, numbers, hedge, seed,
+):  # fmt: skip
+    """Go through rows from number ``first`` on; returns the row that calls for a decision, or the number of rows.
+
+    Parameters
+    ----------
+    dense, data, indices, pointers, width, n_rows
+        The rows. ``width`` counts for dense ones only.
+    y, w : float64 (n_rows,)
+        Class codes, or numbers; weights. A row of weight 0 teaches nothing. Not looked at with TEST.
+    first, progress : int
+        Where to begin, and how far that row is: FRESH, SETTLED or ANSWERED.
+    mode : int
+        LEARN, TEST_THEN_LEARN or TEST. With TEST, nothing changes but ``present`` and the reason.
+    options : float64 (OPTIONS_SIZE,)
+    scores_only : bool
+        Put down scores, not shares of classes.
+    out : float64 (n_rows, k)
+        For the answers.
+    now, ..., seed
+        The model's arrays.
+    """
+    strategy, kind = int(options[STRATEGY]), int(options[LOSS])
+    selection = strategy == SELECTION
+    hedged = strategy <= SELECTION
+    radius, horizon = options[RADIUS], options[HORIZON]
+    spaces = options[SPACES] > 0.0
+    constant = options[INTERCEPT] > 0.0
+    m, n = now.shape
+    r = len(bias)
+    longest = width
+    if not dense:
+        longest = 1
+        for i in range(n_rows):
+            longest = max(longest, pointers[i + 1] - pointers[i])
+    columns = np.empty(longest, np.int64)
+    values = np.empty(longest)
+    a = np.zeros(r)
+    moved = np.zeros(r)
+    by_now, by_previous, answer = np.zeros((3, m))
+    numbers[REASON] = DONE
+    for i in range(first, n_rows):
+        if mode != TEST and w[i] <= 0.0 and mode == LEARN:
+            continue
+        learned = mode != TEST and w[i] > 0.0
+        if dense:
+            start, stop = i * width, (i + 1) * width
+        else:
+            start, stop = pointers[i], pointers[i + 1]
+        stage = progress if i == first else FRESH
+        count = _read(dense, data, indices, start, stop, n, columns, values)
+        gaps = count < 0
+        count = -1 - count if gaps else count
+
+        # Which columns are there, and whether that calls for a decision.
+        n_now = n_next = 0
+        looked = gaps or numbers[QUIET] == 0.0
+        if looked:
+            _see(dense, data, indices, start, stop, spaces, unit, present)
+            strange = overdue = odd = False
+            for k in range(len(status)):
+                if present[k]:
+                    if status[k] == NOW:
+                        n_now += 1
+                    elif status[k] == NEXT:
+                        n_next += 1
+                    else:
+                        strange = True
+                else:
+                    odd = True
+                    if watched[k] and since[k] >= 0 and numbers[ROWS] - since[k] + 1.0 >= options[PATIENCE]:
+                        overdue = True
+            late = n_next > 0 and numbers[OVERLAP] >= options[MAX_OVERLAP]
+            if stage == FRESH and (strange or overdue or late or (n_now == 0 and n_next > 0)):
+                numbers[REASON] = COLUMNS
+                return i
+            if learned:
+                for k in range(len(status)):
+                    if present[k]:
+                        since[k] = -1
+                    elif since[k] < 0 and (status[k] == NOW or status[k] == NEXT):
+                        since[k] = int(numbers[ROWS])
+                numbers[QUIET] = 0.0 if odd or spaces or numbers[AWAITING] > 0.0 else 1.0
+
+        # What the models say.
+        mapped = numbers[MAPPED] > 0.0 and strategy != PRESENT
+        for c in range(m):
+            score = intercepts[1, c]
+            vector = now[c]
+            for e in range(count):
+                if in_now[columns[e]]:
+                    score += vector[columns[e]] * values[e]
+            by_now[c] = _safe(score)
+            answer[c] = by_now[c]
+        weight = 0.0
+        if mapped:
+            for k in range(r):
+                a[k] = bias[k]
+            for e in range(count):
+                if in_now[columns[e]]:
+                    row = recover[columns[e]]
+                    value = values[e]
+                    for k in range(r):
+                        a[k] += row[k] * value
+            for k in range(r):
+                a[k] = min(max(a[k], -_LARGEST_MAPPED), _LARGEST_MAPPED)
+            for c in range(m):
+                score = intercepts[0, c]
+                vector = previous[c]
+                for e in range(count):
+                    if in_both[columns[e]]:
+                        score += vector[columns[e]] * values[e]
+                for k in range(r):
+                    score += anchors[c, k] * a[k]
+                by_previous[c] = _safe(score)
+            weight = share(hedge) if hedged else 1.0
+            if selection:
+                weight = 1.0 if _draw(seed) < weight else 0.0
+            for c in range(m):
+                answer[c] = weight * by_previous[c] + (1.0 - weight) * by_now[c]
+        if mode != LEARN and stage < ANSWERED:
+            if scores_only or kind == SQUARED:
+                for c in range(m):
+                    out[i, c] = answer[c]
+            else:
+                _put_votes(answer, m, int(numbers[ACTIVE]), out[i])
+        if not learned:
+            continue
+        if kind == LOGISTIC and y[i] >= numbers[ACTIVE]:
+            numbers[REASON] = CLASS
+            return i
+
+        # The overlap.
+        if numbers[AWAITING] > 0.0 and n_next > 0 and n_now > 0:
+            numbers[OVERLAP] += 1.0
+            if options[MOMENTS] == 0.0:
+                if strategy != PRESENT:
+                    _keep(columns, values, count, unit, present, buffer, numbers)
+            else:
+                whole = True
+                for k in range(len(status)):
+                    whole = whole and (present[k] == 1 or (status[k] != NOW and status[k] != NEXT))
+                if whole:
+                    _add_moments(columns, values, count, moments, numbers)
+
+        # Both models learn.
+        numbers[ROWS] += 1.0
+        numbers[AGE] += 1.0
+        size = w[i] / (options[STEP] * np.sqrt(numbers[AGE]))
+        loss_1 = loss_2 = loss_12 = 0.0
+        length2 = both2 = 0.0
+        if radius > 0.0:
+            for e in range(count):
+                if in_now[columns[e]]:
+                    length2 += values[e] * values[e]
+                if in_both[columns[e]]:
+                    both2 += values[e] * values[e]
+        if mapped and strategy != RECOVERED_FIXED:
+            for k in range(r):
+                total = 0.0
+                row = gram[k]
+                for q in range(r):
+                    total += row[q] * a[q]
+                moved[k] = total
+        for c in range(m):
+            target = y[i]
+            if kind == LOGISTIC:
+                target = 1.0 if y[i] == (1.0 if m == 1 else c) else -1.0
+            if mapped:
+                loss_1 += _loss(kind, by_previous[c], target)
+                loss_2 += _loss(kind, by_now[c], target)
+                loss_12 += _loss(kind, answer[c], target)
+            step = -size * _slope(kind, by_now[c], target)
+            step = min(max(step, -_LARGEST_STEP), _LARGEST_STEP)
+            vector = now[c]
+            if radius > 0.0:
+                norms[1, c] += step * (2.0 * (by_now[c] - intercepts[1, c]) + step * length2)
+            for e in range(count):
+                if in_now[columns[e]]:
+                    vector[columns[e]] += step * values[e]
+            if constant:
+                intercepts[1, c] = _safe(intercepts[1, c] + step)
+            if radius > 0.0:
+                _project(vector, in_now, radius, norms, 1, c)
+            if not mapped or strategy == RECOVERED_FIXED:
+                continue
+            step = -size * _slope(kind, by_previous[c], target)
+            step = min(max(step, -_LARGEST_STEP), _LARGEST_STEP)
+            if radius > 0.0:
+                recovered2 = 0.0
+                for k in range(r):
+                    recovered2 += moved[k] * a[k]
+                norms[0, c] += step * (
+                    2.0 * (by_previous[c] - intercepts[0, c]) + step * (both2 + max(recovered2, 0.0))
+                )
+            vector = previous[c]
+            for e in range(count):
+                if in_both[columns[e]]:
+                    vector[columns[e]] += step * values[e]
+            for k in range(r):
+                mixture[c, k] = _safe(mixture[c, k] + step * a[k])
+                anchors[c, k] = _safe(anchors[c, k] + step * moved[k])
+            if constant:
+                intercepts[0, c] = _safe(intercepts[0, c] + step)
+            if radius > 0.0 and norms[0, c] > radius * radius:
+                factor = radius / np.sqrt(norms[0, c])
+                for j in range(n):
+                    vector[j] *= factor
+                for k in range(r):
+                    mixture[c, k] *= factor
+                    anchors[c, k] *= factor
+                norms[0, c] = radius * radius
+        if mapped and hedged:
+            scale = w[i] / (m * (options[LOSS_SCALE] if options[LOSS_SCALE] > 0.0 else 1.0))
+            if selection:  # what is drawn loses this much, on average
+                p = share(hedge)
+                loss_12 = p * loss_1 + (1.0 - p) * loss_2
+                seed[0] += np.uint64(0x9E3779B97F4A7C15)
+            update_hedge(hedge, selection, horizon, scale * loss_1, scale * loss_2, scale * loss_12)
+    return n_rows
+
+
+# ---------------------------------------------------------------------------------------------- the mapping
+
+
+@kernel
+def products(array, features, used, constant, out):
+    """Sums of products of the buffer's rows over some features: ``out[i, j]`` for rows i and j that are used."""
+    r = array.shape[1]
+    for j in features:
+        row = array[j]
+        for i in range(r):
+            if used[i] and row[i] == row[i] and row[i] != 0.0:
+                for k in range(i + 1):
+                    if used[k] and row[k] == row[k]:
+                        out[i, k] += row[i] * row[k]
+    for i in range(r):
+        for k in range(i + 1):
+            if used[i] and used[k]:
+                out[i, k] += constant
+                out[k, i] = out[i, k]
+
+
+@kernel
+def multiplied(array, features, matrix, out):
+    """Rows of some features times a matrix, missing values counting 0, into the same rows of ``out``."""
+    r, s = matrix.shape
+    for j in features:
+        for i in range(r):
+            value = array[j, i]
+            if value == value and value != 0.0:
+                for k in range(s):
+                    out[j, k] += value * matrix[i, k]
+
+
+@kernel
+def add_products(vectors, array, features, out):
+    """Add to ``out[c, k]`` the products of vector c and row k of the overlap, over some features."""
+    for c in range(len(vectors)):
+        for j in features:
+            weight = vectors[c, j]
+            for k in range(array.shape[1]):
+                value = array[j, k]
+                if value == value:
+                    out[c, k] += weight * value
+
+
+@kernel
+def add_rows(mixture, array, features, vectors):
+    """Add to each vector its mixture of the rows of the overlap, over some features."""
+    for c in range(len(vectors)):
+        for j in features:
+            total = 0.0
+            for k in range(array.shape[1]):
+                value = array[j, k]
+                if value == value:
+                    total += mixture[c, k] * value
+            vectors[c, j] += total
