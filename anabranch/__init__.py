@@ -14,6 +14,7 @@ _PARTS = (
     "base",
     "checkpoint",
     "datasets",
+    "drift",
     "dummy",
     "ensemble",
     "evaluation",

@@ -32,7 +32,7 @@ __all__ = [
 
 _LONGEST = 10_000  # characters; nothing sensible is longer
 _SUFFIXES = ("Classifier", "Regressor")
-_NO_LEARNERS = {"cli", "datasets", "evaluation", "kernels", "metrics", "papers", "stream", "testing"}
+_NO_LEARNERS = {"cli", "datasets", "drift", "evaluation", "kernels", "metrics", "papers", "stream", "testing"}
 
 
 class ExpressionError(ValueError):

@@ -21,6 +21,8 @@ The laws:
 - **Sparse rows** teach and are predicted as the same rows written out, by learners that take them; others refuse them.
 
 Checks adapt to the kind of learner: a classifier's answers are its probabilities, a regressor's its predictions.
+
+Change detectors are no learners, but keep the same laws: :func:`check_detector` runs those that fit them.
 """
 
 from __future__ import annotations
@@ -42,13 +44,23 @@ from sklearn.base import BaseEstimator, clone, is_regressor
 import anabranch
 from anabranch import checkpoint
 from anabranch.base import Part, StreamClassifier, StreamLearner, StreamRegressor
+from anabranch.drift import DriftDetector
 
-__all__ = ["CHECKS", "all_learners", "check_learner", "variants"]
+__all__ = [
+    "CHECKS",
+    "DETECTOR_CHECKS",
+    "all_detectors",
+    "all_learners",
+    "check_detector",
+    "check_learner",
+    "detector_variants",
+    "variants",
+]
 
 Row = dict[str, Any]
 
 # Packages of the library that hold no learner, so that the walk need not import them.
-_WITHOUT_LEARNERS = {"cli", "__main__", "datasets", "evaluation", "kernels", "metrics", "papers", "stream", "testing"}
+_WITHOUT_LEARNERS = {"cli", "__main__", "datasets", "drift", "evaluation", "kernels", "metrics", "papers", "stream", "testing"}
 
 # Splits early, so that a few hundred rows grow a tree.
 _EAGER = "HoeffdingTree(grace_period=20, tie_threshold=0.5)"
@@ -771,3 +783,310 @@ def check_learner(learner: StreamLearner) -> None:
     for check in CHECKS:
         check(learner)
     assert _parameters(checkpoint.from_bytes(checkpoint.to_bytes(learner))) == _parameters(learner)
+
+
+# ---------------------------------------------------------------------------------------------- change detectors
+
+# Settings beyond the defaults under which a detector is checked too.
+_DETECTOR_VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "ADWIN": [{"delta": 0.1, "clock": 1, "max_buckets": 1}, {"max_buckets": 9, "min_window_length": 1, "clock": 7}],
+    "DDM": [{"min_values": 1, "warning_level": 1.0, "drift_level": 1.5}],
+    "DDMOCI": [{"recall_decay": 0.9, "class_decay": 0.9, "min_examples": 5}, {"recall_decay": 1.0}],
+    "EDDM": [{"min_errors": 5, "warning_level": 0.8, "drift_level": 0.7}],
+    "HDDMA": [{"two_sided": False}, {"drift_confidence": 0.05, "warning_confidence": 0.1}],
+    "HDDMW": [{"two_sided": True, "newest_weight": 0.1}],
+    "KSWIN": [{"random_state": 1, "window_size": 40, "stat_size": 20, "alpha": 0.01}],
+    "PageHinkley": [{"mode": "both", "threshold": 10.0}, {"mode": "down", "threshold": 5.0, "alpha": 1.0}],
+}
+
+
+def all_detectors() -> list[type[DriftDetector]]:
+    """Every public change detector of the library, found by walking the modules of :mod:`anabranch.drift`.
+
+    Returns
+    -------
+    list of type
+        Sorted by name.
+
+    Examples
+    --------
+    >>> from anabranch.testing import all_detectors
+    >>> [cls.__name__ for cls in all_detectors()][:3]
+    ['ADWIN', 'DDM', 'DDMOCI']
+    """
+    from anabranch import drift
+
+    found: set[type[DriftDetector]] = set()
+    for info in pkgutil.walk_packages(drift.__path__, "anabranch.drift."):
+        module = importlib.import_module(info.name)
+        for _, cls in inspect.getmembers(module, inspect.isclass):
+            if issubclass(cls, DriftDetector) and cls.__module__ == module.__name__ and not info.name.endswith(".base"):
+                found.add(cls)
+    return sorted(found, key=lambda cls: cls.__name__)
+
+
+def detector_variants() -> list[DriftDetector]:
+    """Every detector of the library under its defaults, and under settings that bring out what else it can do."""
+    found: list[DriftDetector] = []
+    for cls in all_detectors():
+        seed = {"random_state": 0} if "random_state" in inspect.signature(cls).parameters else {}
+        found += [cls(**{**seed, **settings}) for settings in [{}, *_DETECTOR_VARIANTS.get(cls.__name__, [])]]
+    return found
+
+
+def _takes_pairs(detector: Any) -> bool:
+    """Whether it watches what was and what was predicted, rather than values."""
+    return len(inspect.signature(detector.update).parameters) == 2
+
+
+def _sequences(detector: Any, n: int = 1500) -> Iterator[tuple[str, tuple[NDArray[Any], ...]]]:
+    """Sequences as (name, arguments of ``update``): with no change, an abrupt one up and down, a gradual one."""
+    rng = np.random.default_rng(5)
+    place = np.arange(n) / n
+    shapes = {
+        "no change": np.full(n, 0.2),
+        "abrupt": np.where(place < 0.4, 0.1, np.where(place < 0.7, 0.7, 0.2)),
+        "gradual": 0.1 + 0.7 * np.clip(2.0 * place - 0.5, 0.0, 1.0),
+        "constant": np.zeros(n),
+    }
+    for name, chance in shapes.items():
+        errors = (rng.random(n) < chance).astype(np.float64)
+        if _takes_pairs(detector):
+            y = np.array(["often", "rare", "sometimes"])[(rng.random(n) < 0.3).astype(int) + (place > 0.5) * (errors > 0)]
+            yield f"pairs, {name}", (y, np.where(errors == 1.0, "none of them", y))
+            continue
+        yield f"errors, {name}", (errors,)
+        numbers = np.clip(chance + rng.normal(0.0, 0.05, n), 0.0, 1.0)
+        try:
+            clone(detector).update(numbers[:5])
+        except ValueError:  # takes errors alone
+            continue
+        yield f"numbers, {name}", (numbers,)
+
+
+def _watched(detector: Any, columns: tuple[NDArray[Any], ...], sizes: Sequence[int] = (100,)) -> tuple[Any, list[int]]:
+    """A fresh copy of the detector that has met the values, and where it fired."""
+    result = clone(detector)
+    fired: list[int] = []
+    for cut in _cuts(len(columns[0]), sizes):
+        fired += (cut.start + result.update(*(column[cut] for column in columns))).tolist()
+    return result, fired
+
+
+def check_detector_chunk_law(detector: Any) -> None:
+    """Values one by one, in arrays of any sizes, or all at once: the same state, and drifts at the same values."""
+    for name, columns in _sequences(detector):
+        n = len(columns[0])
+        whole, fired = _watched(detector, columns, [n])
+        for sizes in ([1], [7, 1, 130, 2], [256]):
+            it, others = _watched(detector, columns, sizes)
+            _same(it, whole, f"{name}, arrays of {sizes}")
+            assert others == fired, f"{name}: fires elsewhere in arrays of {sizes}"
+        it, traced = clone(detector), clone(detector)
+        levels = traced.trace(*columns)
+        _same(traced, whole, f"{name}, trace")
+        assert levels.dtype == np.int8 and np.flatnonzero(levels == 2).tolist() == fired, f"{name}: trace"
+        for i, row in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+            told = it.update(*row)
+            assert isinstance(told, bool) and told == it.drift_detected == (levels[i] == 2), f"{name}: value {i}"
+            assert it.warning_detected == (levels[i] == 1), f"{name}: warning at value {i}"
+        _same(it, whole, f"{name}, one by one")
+        assert it.n_detections_ == len(fired), f"{name}: n_detections_"
+        empty = tuple(column[:0] for column in columns)
+        assert it.update(*empty).tolist() == [] and it.trace(*empty).tolist() == []
+        _same(it, whole, f"{name}, an empty array")
+
+
+def check_detector_restart_law(detector: Any) -> None:
+    """Saved, pickled or copied in mid-stream, a detector goes on as if nothing had been; ``reset`` forgets all."""
+    ways: dict[str, Callable[[Any], Any]] = {
+        "checkpoint": lambda it: type(it).from_bytes(it.to_bytes()),
+        "pickle": lambda it: pickle.loads(pickle.dumps(it)),
+        "copy": copy.copy,
+        "deepcopy": copy.deepcopy,
+    }
+    for name, columns in _sequences(detector):
+        for where in (0, 1, 700):
+            first, rest = tuple(c[:where] for c in columns), tuple(c[where:] for c in columns)
+            for way, make in ways.items():
+                original, _ = _watched(detector, first) if where else (clone(detector), [])
+                state = original.to_bytes()
+                other = make(original)
+                assert _parameters(other) == _parameters(original)
+                _same(original, other, f"{name}: {way} at {where}")
+                fired = other.update(*rest).tolist()
+                assert original.to_bytes() == state, f"{name}: a {way} shares its state"
+                assert original.update(*rest).tolist() == fired, f"{name}: {way} at {where}, then on"
+                _same(original, other, f"{name}: {way} at {where}, then on")
+        it, fired = _watched(detector, columns)
+        assert it.reset() is it and it.n_detections_ == 0 and not it.drift_detected and not it.warning_detected
+        _same(it, clone(detector), f"{name}: reset")
+        assert it.update(*columns).tolist() == fired, f"{name}: after reset it fires elsewhere"
+
+
+def check_detector_purity(detector: Any) -> None:
+    """Looking changes nothing, inputs are not modified, what does not fit is refused and changes nothing."""
+    for name, columns in _sequences(detector, 400):
+        kept = copy.deepcopy(columns)
+        for column in columns:
+            column.flags.writeable = False
+        it, _ = _watched(detector, columns)
+        state = it.to_bytes()
+        for attribute in dir(type(it)):
+            if isinstance(getattr(type(it), attribute), property):
+                getattr(it, attribute)
+        repr(it)
+        assert it.nbytes == sum(array.nbytes for array in _arrays(it)), f"{name}: nbytes does not count the arrays"
+        assert it.to_bytes() == state, f"{name}: looking changes the state"
+        assert all(map(np.array_equal, kept, columns)), f"{name}: an input was modified"
+        for what, bad in _bad_values(it):
+            for call in (it.update, it.trace):
+                try:
+                    call(*bad)
+                except (ValueError, TypeError) as error:
+                    assert len(str(error)) > 10, f"{what}: the message says nothing"
+                else:
+                    raise AssertionError(f"{name}: {call.__name__} takes {what}")
+                assert it.to_bytes() == state, f"{name}: {call.__name__} of {what} raises, and changes the state"
+    assert clone(detector).to_bytes() == detector.reset().to_bytes(), "refused input starts a detector"
+
+
+def _bad_values(detector: Any) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Arguments that no detector may take, as (what, arguments)."""
+    if _takes_pairs(detector):
+        yield "fewer predictions than labels", (["a", "b"], ["a"])
+        yield "two dimensions", ([["a"]], [["a"]])
+        yield "a missing label", (["a", None], ["a", "a"])
+        yield "a label that is NaN", (float("nan"), 1.0)
+        yield "a label that cannot be hashed", ([{"a": 1}], ["a"])
+        yield "masked labels", (np.ma.masked_array([1, 2], [False, True]), [1, 2])
+        return
+    for what, value in {
+        "NaN": np.nan, "infinity": np.inf, "a number beyond all": -1e101, "a huge whole number": 10**400,
+    }.items():  # fmt: skip
+        yield what, (value,)
+        yield f"{what} in an array", ([0.0, 1.0, value],)
+    yield "None", (None,)
+    yield "text", ("1.0",)
+    yield "text in an array", (["0.0", "1.0"],)
+    yield "a complex number", (1j,)
+    yield "a date", (np.datetime64("2020-01-01"),)
+    yield "two dimensions", ([[0.0, 1.0]],)
+    yield "a masked array", (np.ma.masked_array([0.0, 1.0], [False, True]),)
+    yield "a dict", ({"value": 1.0},)
+    if detector._high <= 1.0:
+        yield "a value out of range", (1.5,)
+        yield "values out of range", ([0.0, -0.5],)
+
+
+def check_detector_input(detector: Any) -> None:
+    """Values of any kind of number, in any container; NaN is refused, or passed over as if it had not come."""
+    name, columns = next(_sequences(detector))
+    expected, fired = _watched(detector, columns, [len(columns[0])])
+    kinds: list[Callable[[NDArray[Any]], Any]] = [np.ndarray.tolist, lambda c: tuple(c.tolist()), lambda c: c.astype(object)]
+    if not _takes_pairs(detector):
+        kinds += [lambda c, kind=kind: c.astype(kind) for kind in (np.float32, np.int64, np.uint8, np.bool_)]
+        kinds.append(lambda c: np.repeat(c, 2)[::2])
+    for kind in kinds:
+        it = clone(detector)
+        assert it.update(*map(kind, columns)).tolist() == fired
+        _same(it, expected, f"{name}: other kinds of input")
+        single = clone(detector)
+        for row in zip(*map(kind, columns), strict=True):
+            single.update(*row)
+        _same(single, expected, f"{name}: other kinds of input, one by one")
+    rng = np.random.default_rng(0)
+    for name, columns in _sequences(detector):
+        gaps = rng.random(len(columns[0])) < 0.3
+        holes = (np.where(gaps, None, columns[0]) if _takes_pairs(detector) else np.where(gaps, np.nan, columns[0]),)
+        holed = (*holes, *columns[1:])
+        skipping = clone(detector).set_params(nan_policy="skip")
+        without, fired = _watched(skipping, tuple(column[~gaps] for column in columns), [1000])
+        it, there = _watched(skipping, holed, [1000])
+        assert there == np.flatnonzero(~gaps)[fired].tolist(), f"{name}: with gaps it fires elsewhere"
+        if not gaps[-1]:
+            _same(it, without, f"{name}: gaps are not passed over")
+        for sizes in ([1], [13, 400]):
+            _same(_watched(skipping, holed, sizes)[0], it, f"{name} with gaps, arrays of {sizes}")
+        one = clone(skipping)
+        for row in zip(*holed, strict=True):
+            one.update(*row)
+        _same(one, it, f"{name} with gaps, one by one")
+
+
+def check_detector_parameters(detector: Any) -> None:
+    """Bad parameters are refused at the first value, by name, and when they are set later; nothing has changed then."""
+    assert _parameters(clone(detector)) == _parameters(detector)
+    _, columns = list(_sequences(detector, 200))[1]
+    for name in {*type(detector)._constraints, "nan_policy"}:
+        it = clone(detector).set_params(**{name: object()})
+        try:
+            it.update(*columns)
+        except (ValueError, TypeError) as error:
+            assert name in str(error), f"the message about {name} does not name it: {error}"
+        else:
+            raise AssertionError(f"{name}=object() is taken")
+        assert not it.__sklearn_is_fitted__()
+        it, _ = _watched(detector, columns)
+        state = it.to_bytes()
+        try:
+            it.set_params(**{name: object()})
+        except (ValueError, TypeError) as error:
+            assert name in str(error), f"the message about {name} does not name it: {error}"
+        else:
+            raise AssertionError(f"{name}=object() is taken by a detector that has begun")
+        assert it.to_bytes() == state, f"refusing {name} changes the detector"
+        it.set_params(**{name: getattr(it, name)})
+        assert it.to_bytes() == state, f"setting {name} to what it is changes the detector"
+
+
+def check_detector_fires(detector: Any) -> None:
+    """A change as large as can be is found, and a constant is none."""
+    if _takes_pairs(detector):
+        y = np.array([0, 0, 0, 1] * 1000)
+        wrong = np.arange(4000) % 40 == 39  # a tenth of the rare class
+        wrong[2000:] = True
+        fired = clone(detector).update(y, np.where(wrong, 9, y))
+    else:
+        rng = np.random.default_rng(0)
+        values = (rng.random(4000) < 0.1).astype(np.float64)
+        values[2000:] = rng.random(2000) < 0.9
+        down = "down" in detector.get_params().values()
+        fired = clone(detector).update(1.0 - values if down else values)
+        assert clone(detector).update(np.zeros(1000)).size == 0, "fires on a constant"
+    assert ((fired >= 2000) & (fired < 3000)).any(), f"does not fire within 1000 values of a change, but at {fired}"
+
+
+DETECTOR_CHECKS: list[Callable[[Any], None]] = [
+    check_detector_chunk_law,
+    check_detector_restart_law,
+    check_detector_purity,
+    check_detector_input,
+    check_detector_parameters,
+    check_detector_fires,
+]
+
+
+def check_detector(detector: DriftDetector) -> None:
+    """Run every check on a change detector.
+
+    Parameters
+    ----------
+    detector : DriftDetector
+        Its parameters count, a seed among them if it draws random numbers; what it has met does not.
+
+    Raises
+    ------
+    AssertionError
+        At the first law that is broken; the message says which, and where.
+
+    Examples
+    --------
+    >>> from anabranch.drift import DDM
+    >>> from anabranch.testing import check_detector
+    >>> check_detector(DDM())
+    """
+    if not isinstance(detector, DriftDetector):
+        raise TypeError(f"{type(detector).__name__} is no DriftDetector.")
+    for check in DETECTOR_CHECKS:
+        check(clone(detector))

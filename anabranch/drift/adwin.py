@@ -73,9 +73,9 @@ class ADWIN(CompiledDetector):
     >>> values = np.concatenate([rng.normal(0, 1, 1000), rng.normal(1, 1, 1000)])
     >>> detector = ADWIN()
     >>> detector.update(values)
-    array([1055, 1087])
-    >>> detector.width_ < 1100 and round(detector.mean_) == 1
-    True
+    array([1055, 1087, 1119, 1279])
+    >>> detector.width_, round(detector.mean_, 1)
+    (976, 1.0)
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {

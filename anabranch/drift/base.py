@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, ClassVar, Self, overload
 
 import numpy as np
@@ -31,11 +30,19 @@ STABLE, WARNING, DRIFT = 0, 1, 2
 # Beyond it sums of squares would not stay finite.
 _LARGEST = 1e100
 
+_REFUSED = -2
+
+
+def _refuse(value: float) -> int:
+    """Take in no value one by one, neither before the start nor while another thread is at it."""
+    return _REFUSED
+
+
 # Kinds of numbers that go straight to the step; others go through an array.
 _PLAIN = frozenset((float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_))
 
 # What is made anew where it is needed: pickles and checkpoints go without.
-_PASSING = frozenset(("_bundle", "_call", "_learning", "_settings"))
+_PASSING = frozenset(("_learning", "_one", "_settings"))
 
 
 class DriftDetector(Persistent):
@@ -88,9 +95,22 @@ class DriftDetector(Persistent):
 
     nan_policy: str = "raise"
     _begun: bool = False
-    _level: int = STABLE
-    _n_detections: int = 0
-    _call: Callable[[float], int] | None = None  # takes in a plain number
+
+    # What every value touches lies outside the dict, which Python finds sooner: what takes in a plain number; what the
+    # detector said at the latest value; number of drifts.
+    __slots__ = ("_call", "_level", "_n_detections")
+    _call: Callable[[float], int]
+    _level: int
+    _n_detections: int
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """Make a detector that has met no value."""
+        detector = super().__new__(cls)
+        detector._clear()
+        return detector
+
+    def _clear(self) -> None:
+        self._call, self._level, self._n_detections = _refuse, STABLE, 0
 
     # ------------------------------------------------------------------------------------ hooks
 
@@ -111,17 +131,18 @@ class DriftDetector(Persistent):
                 level = self._step(value)
             levels[i] = level
 
-    def _bind(self) -> Callable[[float], int] | None:
+    def _bind(self) -> Callable[[float], int]:
         """Return what takes in a plain number, and gives its level, or a negative one if it did nothing."""
 
         def take(value: float) -> int:
+            value = float(value)
             if not self._low <= value <= self._high or (self._whole and value != int(value)):
-                return -1
-            return self._step(float(value))
+                return _REFUSED
+            return self._step(value)
 
         return take
 
-    def _still_bound(self, call: Callable[[float], int] | None) -> Callable[[float], int] | None:
+    def _still_bound(self, call: Callable[[float], int]) -> Callable[[float], int]:
         """What :meth:`_bind` gave, or would give by now."""
         return call
 
@@ -154,19 +175,19 @@ class DriftDetector(Persistent):
         TypeError
             If what is given is not made of numbers.
         """
-        call = self._call
-        if call is not None and value.__class__ in _PLAIN:
+        if type(value) is float or type(value) in _PLAIN:
             try:
-                level = call(value)
+                level = self._call(value)
             except OverflowError:  # a whole number beyond all floats
-                level = -1
-            if level >= 0:
-                self._level = level
-                if level == DRIFT:
-                    self._n_detections += 1
-                    return True
+                level = _REFUSED
+            if level == 0:
+                self._level = 0
                 return False
-        levels = self._update(lambda: self._checked(value))
+            if level > 0:
+                self._level = level
+                self._n_detections += level == DRIFT
+                return level == DRIFT
+        levels = self.trace(value)
         return bool(levels[0] == DRIFT) if np.ndim(value) == 0 else np.flatnonzero(levels == DRIFT)
 
     def trace(self, values: ArrayLike) -> Levels:
@@ -193,6 +214,7 @@ class DriftDetector(Persistent):
         parameters = self.get_params(deep=False)
         for name in [name for name in self.__dict__ if name not in parameters]:
             del self.__dict__[name]
+        self._clear()
         return self
 
     @property
@@ -256,7 +278,7 @@ class DriftDetector(Persistent):
                 self._begun = True
                 self._connect()
             levels = np.zeros(len(values), np.int8)
-            call, self._call = self._call, None  # values one by one have to wait, too
+            call, self._call = self._call, _refuse  # values one by one have to wait, too
             try:
                 self._take(values, levels)
             finally:
@@ -302,21 +324,19 @@ class DriftDetector(Persistent):
         return f"numbers from {self._low:g} to {self._high:g} (scale others by their range)"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name not in _PASSING}
+        state = {name: value for name, value in self.__dict__.items() if name not in _PASSING}
+        return state | {"_level": self._level, "_n_detections": self._n_detections}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        if self._begun:
-            self._connect()
-
-    def __checkpoint__(self) -> dict[str, Any]:
-        return self.__getstate__()
-
-    def __restore__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self._clear()
+        for name, value in state.items():
+            setattr(self, name, value)
         if self._begun:
             self._check_parameters()
             self._connect()
+
+    __checkpoint__ = __getstate__
+    __restore__ = __setstate__
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._begun
@@ -328,7 +348,7 @@ class CompiledDetector(DriftDetector):
     _kind: ClassVar[int]
     _state: Floats
     _settings: Floats
-    _bundle: Any
+    _one: Any
 
     # ------------------------------------------------------------------------------------ hooks
 
@@ -364,14 +384,12 @@ class CompiledDetector(DriftDetector):
 
     def _bind(self) -> Callable[[float], int]:
         from anabranch.kernels import drift as kernels
-        from anabranch.kernels.bundle import Bundle
 
-        # The bundle must outlive the call that knows its table.
-        bundle = self._bundle = Bundle((self._settings, self._state))
-        return partial(kernels.one_directly(), self._kind, bundle.table)
+        self._one = kernels.One(self._kind, self._settings, self._state)  # it must outlive its call
+        return self._one.call
 
-    def _still_bound(self, call: Callable[[float], int] | None) -> Callable[[float], int] | None:
-        return call if self._bundle.arrays[1] is self._state else self._bind()
+    def _still_bound(self, call: Callable[[float], int]) -> Callable[[float], int]:
+        return call if self._one.state is self._state else self._bind()
 
     def _take(self, values: Floats, levels: Levels) -> None:
         from anabranch.kernels import drift as kernels

@@ -81,7 +81,7 @@ class DDMOCI(CompiledDetector):
     >>> found = rng.random(6000) < np.where(np.arange(6000) < 3000, 0.9, 0.3)  # of the rare class
     >>> detector = DDMOCI()
     >>> detector.update(y, np.where(found, y, 0))
-    array([3172])
+    array([3339])
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
@@ -135,6 +135,18 @@ class DDMOCI(CompiledDetector):
             If the lengths differ, or a true label is missing and ``nan_policy`` is ``"raise"``. Nothing has
             changed then.
         """
+        labels = self._labels
+        if labels is not None:
+            try:
+                code, guess = labels.index.get(y_true), labels.index.get(y_pred)
+            except TypeError:  # an array, most likely
+                code = None
+            if code is not None:
+                level = self._call(2.0 * code + (guess == code))
+                if level >= 0:
+                    self._level = level
+                    self._n_detections += level == DRIFT
+                    return level == DRIFT
         levels = self.trace(y_true, y_pred)
         return bool(levels[0] == DRIFT) if _is_label(y_true) else np.flatnonzero(levels == DRIFT)
 
@@ -189,10 +201,6 @@ class DDMOCI(CompiledDetector):
         hits = codes == grown.encode(predicted, grow=False)[0]
         self._labels = grown
         return np.where(missing, np.nan, 2.0 * codes + hits)
-
-    def _bind(self) -> Any:
-        super()._bind()
-        return None  # labels have to be encoded first
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -56,7 +56,7 @@ class HDDMA(CompiledDetector):
     >>> rng = np.random.default_rng(1)
     >>> errors = rng.random(2000) < np.where(np.arange(2000) < 1000, 0.1, 0.4)
     >>> HDDMA().update(errors)
-    array([1041])
+    array([1033])
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {

@@ -55,9 +55,9 @@ class HDDMW(HDDMA):
     >>> import numpy as np
     >>> from anabranch.drift import HDDMW
     >>> rng = np.random.default_rng(1)
-    >>> errors = rng.random(2000) < np.where(np.arange(2000) < 1000, 0.1, 0.5)
+    >>> errors = rng.random(2000) < np.where(np.arange(2000) < 1000, 0.1, 0.4)
     >>> HDDMW().update(errors)
-    array([1020])
+    array([1034])
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {

@@ -54,7 +54,7 @@ class PageHinkley(CompiledDetector):
     >>> rng = np.random.default_rng(1)
     >>> values = np.concatenate([rng.normal(0, 1, 1000), rng.normal(1, 1, 1000)])
     >>> PageHinkley().update(values)
-    array([1059])
+    array([1032])
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
