@@ -134,3 +134,41 @@ def share(mine, theirs, best_only, alpha):
         else:
             total = mine[i] + theirs[i]
             alpha[i] = mine[i] / total if total > 0.0 else 0.5
+
+
+@kernel
+def gaps_and_shares(shares, waiting, place, y, w, decay, told):
+    """Follow the shares of classes that come and go, as CBCE does.
+
+    Parameters
+    ----------
+    shares : float64 (k,)
+        Share of each class: UNMET before its first row, 0 before its second; brought up to date.
+    waiting : int64 (k,)
+        Number of the first row of a class that has had one; negative otherwise.
+    place : int
+        Number of rows before the chunk, those of weight 0 left out.
+    y, w : int64 (n,), float64 (n,)
+        Classes and weights; rows of weight 0 are passed over.
+    decay : float
+        How much of a share stays from one row to the next.
+    told : float64 (n + 1, k)
+        Out: the shares before each row, and after the last.
+    """
+    told[0] = shares
+    for i in range(y.size):
+        if w[i] > 0.0:
+            own = y[i]
+            for c in range(shares.size):
+                if c != own and shares[c] > 0.0:
+                    shares[c] = shares[c] * decay if shares[c] > _TINY else 0.0
+            if shares[own] < 0.0:
+                shares[own] = 0.0
+                waiting[own] = place
+            elif waiting[own] >= 0:
+                shares[own] = 1.0 / (place - waiting[own])
+                waiting[own] = -1
+            else:
+                shares[own] = shares[own] * decay + (1.0 - decay)
+            place += 1
+        told[i + 1] = shares
