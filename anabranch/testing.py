@@ -127,12 +127,17 @@ _VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"estimator": _EAGER, "voting": "hard", "poisson": False},
     ],
     "ArcX4Classifier": [{"estimator": _EAGER, "voting": "hard", "max_bytes": 18_000}],
+    "CBCEClassifier": [
+        {"estimator": _EAGER, "n_jobs": 2},
+        {"decay": 0.98, "bandwidth": 0.3, "budget": 70, "learning_rate": 0.5, "max_stored": 20},
+    ],
+    "ESOSELMClassifier": [{"n_hidden": 6, "period": 25, "threshold": 1.0, "n_stored": 2, "C": 10.0}],
     "OOBClassifier": [{"estimator": _EAGER, "voting": "hard", "max_bytes": 18_000}],
     "UOBClassifier": [{"estimator": _EAGER, "decay": 0.99, "n_jobs": 2}],
     "WEOBClassifier": [{"estimator": _EAGER, "variant": "WEOB2", "window_size": 7, "n_jobs": 2}],
     "DynamicWeightedMajorityClassifier": [
         {"estimator": _EAGER, "period": 7, "voting": "soft", "theta": 0.3, "max_bytes": 18_000},
-        {"estimator": "UOB(GaussianNB(), n_estimators=2)", "n_estimators": None, "period": 1},
+        {"estimator": f"UOB({_EAGER}, n_estimators=2)", "n_estimators": 4, "period": 1},
     ],
     "MadaBoostClassifier": [{"estimator": _EAGER, "filtering": True}],
     "SmoothBoostingClassifier": [{"estimator": _EAGER, "form": "capped", "max_bytes": 18_000}],
@@ -480,7 +485,7 @@ def check_memory_law(learner: Any) -> None:
         assert it.nbytes == sum(a.nbytes for a in _arrays(it)), f"{name}: nbytes does not count the arrays"
     if "max_bytes" not in learner.get_params():
         return
-    members = (learner.get_params().get("n_estimators", 1) or 1) * len(getattr(type(learner), "_ensembles", [1]))
+    members = _members(learner)
     for limit in (1500 * members, 4000 * members, 12_000 * members, 100_000 * members):
         for name, X, y, w in _streams(learner):
             it = clone(learner).set_params(max_bytes=limit)
@@ -488,6 +493,14 @@ def check_memory_law(learner: Any) -> None:
                 it.partial_fit(X[i : i + 1], y[i : i + 1], sample_weight=_part(w, slice(i, i + 1)))
                 assert it.nbytes <= limit, f"{name}: {it.nbytes} bytes after row {i}, the limit is {limit}"
             assert np.isfinite(_answers(it, X)).all(), name
+
+
+def _members(learner: Any) -> int:
+    """How many learners share the memory."""
+    members: int = learner.get_params().get("n_estimators", 1)
+    members *= len(getattr(learner, "_ensembles", (learner,)))  # ensembles of n_estimators each
+    inner = getattr(learner, "estimator", None)
+    return members * _members(inner) if isinstance(inner, StreamLearner) else members
 
 
 def _arrays(value: Any, seen: set[int] | None = None) -> Iterator[NDArray[Any]]:

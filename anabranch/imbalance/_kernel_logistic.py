@@ -118,9 +118,5 @@ class KernelLogistic(StreamClassifier):
         if X.shape[1] < width:
             X = np.hstack([X, np.full((len(X), width - X.shape[1]), np.nan)])
         X = np.ascontiguousarray(X[:, :width])
-        kernels.votes(
-            X, votes, self._kept, self._alphas, self._numbers, self._ranges, self._nominal, self._gamma
-        )
+        kernels.votes(X, votes, self._kept, self._alphas, self._numbers, self._ranges, self._nominal, self._gamma)
         return votes
-
-

@@ -160,7 +160,7 @@ class CBCEClassifier(Ensemble):
     # ------------------------------------------------------------------------------------ models
 
     def _begin(self) -> None:
-        self._root = seed_sequence(self.random_state)
+        (self._root,) = generators(seed_sequence(self.random_state), 1)
         self.estimators_ = []
         self._rngs: list[np.random.Generator] = []  # what decides which rows of other classes a model learns
         self._seeds: list[np.random.Generator] = []  # where its own random numbers come from
@@ -194,7 +194,7 @@ class CBCEClassifier(Ensemble):
     def _meet(self, known: int) -> None:
         """Make models for classes up to a code."""
         while len(self.estimators_) < known:
-            for own, made in zip((self._rngs, self._seeds), generators(self._root, 2), strict=True):
+            for own, made in zip((self._rngs, self._seeds), self._root.spawn(2), strict=True):
                 own.append(made)
             self.estimators_.append(None)  # type: ignore[arg-type]
             self._detectors.append(None)
@@ -343,5 +343,3 @@ def _of_class(votes: Floats) -> Floats:
     total = votes.sum(axis=1)
     said: Floats = np.divide(votes[:, 1], total, out=np.zeros(len(votes)), where=total > 0.0)
     return said
-
-
