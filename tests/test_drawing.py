@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 from anabranch.kernels import hoeffding as kernels
 from anabranch.tree import HoeffdingOptionTreeClassifier, HoeffdingTreeClassifier
-from anabranch.tree._drawing import Node, _number, _percent, _shares, _uses_bayes
+from anabranch.tree._drawing import Node, number_of, _percent, _shares, _uses_bayes
 
 DRAWINGS = ["export_text", "to_graphviz", "plot_tree"]
 COLOURS = ["red", "green", "blue"]
@@ -267,7 +267,7 @@ def test_whole_numbers_as_nominal_values():
     ],
 )
 def test_numbers(value, decimals, text):
-    assert _number(value, decimals) == text
+    assert number_of(value, decimals) == text
 
 
 @pytest.mark.parametrize(

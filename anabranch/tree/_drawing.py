@@ -1,8 +1,7 @@
 """Trees as text, as Graphviz source, and as a plot.
 
-A tree is first turned into plain :class:`Node` objects, the only step that knows how learners keep their
-trees; all drawings are made from those. A learner with another layout overrides ``_nodes`` and gets the same
-drawings.
+A tree is first turned into plain :class:`Node` objects; all drawings are made from those. A learner that keeps its
+tree otherwise overrides ``_layout``, or ``_nodes`` where its nodes are of another kind, and gets the same drawings.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import colorsys
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -21,10 +20,12 @@ from anabranch.kernels.hoeffding import Tree
 from anabranch.schema import Schema, Vocabulary
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
-__all__ = ["Node", "TreeDrawing"]
+__all__ = ["Layout", "Node", "TreeDrawing", "name_of", "number_of"]
 
 _LISTED = 5  # classes in a distribution; the others are summed up
 _LONGEST = 30  # characters of a name in a plot
@@ -52,6 +53,22 @@ class Node:
     predictor: Literal["", "majority class", "naive Bayes"]  # how a leaf predicts; empty for others
     children: tuple[Node, ...] = ()
     n_below: int = 0  # successors, their successors, ...
+    title: str = ""  # what the node says, where that is not told by the rest: "score +0.4"
+    fill: tuple[float, ...] | None = None  # what it is coloured by, if not by the classes' weights
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """A tree of splits, as lists with an entry per node. Nodes come before their successors, whose numbers follow."""
+
+    splits: list[list[int]]  # feature (-1 or less: leaf), branches as in the kernel of Hoeffding trees, first successor
+    thresholds: list[float]  # or the code of the one value; of others with late branches, where their chain begins
+    weights: list[float]
+    counts: NDArray[np.float64]  # of each class
+    predictors: list[Literal["majority class", "naive Bayes"]]
+    inactive: list[bool]
+    options: dict[int, list[int]] = field(default_factory=dict)  # nodes with options, and their further splits
+    late: dict[int, dict[int, int]] = field(default_factory=dict)  # successors beyond the first ones, and their values
 
 
 class TreeDrawing:
@@ -60,6 +77,7 @@ class TreeDrawing:
     if TYPE_CHECKING:
         _tree: Tree
         _labels: Vocabulary | None
+        _n_classes: int
 
         def _columns(self) -> Schema: ...
 
@@ -115,9 +133,9 @@ class TreeDrawing:
         """
         lines = []
         for parent, node, words in self._described(feature_names, class_names, max_depth, decimals):
-            if parent is None and node.children and not words.more:
+            if parent is None and node.children and not words.more and not node.title:
                 continue
-            line = "|   " * (node.level - 1) + "|---"
+            line = "|   " * (node.level - 1) + "|---"  # nothing is drawn beside what stands above the root's successors
             if parent is not None:
                 line += f" {parent.feature}" * bool(parent.feature) + f" {node.answer}"
             facts = []
@@ -189,7 +207,7 @@ class TreeDrawing:
             parts = [node.test or words.title if words.more else words.title, words.more, words.shares]
             parts += [f"weight {words.weight}", node.predictor + ", inactive" * words.inactive]
             label = "\\n".join(_quoted(part) for part in parts if part)
-            look = ", shape=ellipse" * (node.kind == "options")
+            look = ", shape=ellipse" * (node.kind == "options" or bool(node.title))
             look += ', style="filled,rounded,dashed"' * (bool(words.more) or words.inactive)
             lines.append(f'  n{node.number} [label="{label}", fillcolor="{_fill(node)}"{look}];')
             if parent is not None:
@@ -296,19 +314,15 @@ class TreeDrawing:
             names = list(own) if given is None else list(given)
             if len(names) != len(own):
                 raise ValueError(f"{option} must hold {len(own)} names, got {len(names)}.")
-            chosen.append([_name(name) for name in names])
+            chosen.append([name_of(name) for name in names])
         return chosen[0], chosen[1]
 
     def _nodes(self, features: list[str], classes: list[str], decimals: int) -> Node:
         """Make the tree's nodes; returns the root."""
-        t = self._tree
         vocabularies = self._columns().vocabularies
-        n = int(t.meta[kernels.N_NODES])
-        ints = t.node_ints[:n, : kernels.ROWS].tolist()
-        seen = t.node_floats[:n, kernels.SEEN].tolist()
-        thresholds = t.node_floats[:n, kernels.THRESHOLD].tolist()
-        bayes = _uses_bayes(t)
-        options = self._options_side_by_side()
+        layout = self._layout()
+        ints, thresholds, options = layout.splits, layout.thresholds, layout.options
+        n = len(ints)
         # Successors have higher numbers than their node: forwards the way down, backwards the way up.
         levels = [0] * n
         depths = [0] * n
@@ -321,18 +335,18 @@ class TreeDrawing:
             vocabulary = vocabularies[feature]
             tests[node] = features[feature]
             if vocabulary is None:
-                point = _number(thresholds[node], decimals)
+                point = number_of(thresholds[node], decimals)
                 reached = {first: f"<= {point}", first + 1: f"> {point}"}
                 tests[node] += f" <= {point}"
             elif branches == kernels.EQUALS:
-                value = _name(vocabulary.values[int(thresholds[node])])
+                value = name_of(vocabulary.values[int(thresholds[node])])
                 reached = {first: f"= {value}", first + 1: f"is not {value}"}
                 tests[node] += f" = {value}"
             else:
                 codes = {first + value: value for value in range(branches)}
-                codes |= _late_branches(t, int(thresholds[node]))
+                codes |= layout.late.get(node, {})
                 reached = {
-                    child: f"= {_name(vocabulary.values[value])}"
+                    child: f"= {name_of(vocabulary.values[value])}"
                     for child, value in sorted(codes.items(), key=lambda item: item[1])
                 }
             for other in options.get(node, ()):
@@ -342,25 +356,25 @@ class TreeDrawing:
                 levels[child] = levels[node] + 1 + (node in options)
                 depths[child] = depths[node] + 1
                 answers[child] = answer
-        counts = t.node_floats[:n, kernels.COUNTS : kernels.COUNTS + len(classes)]
+        counts = layout.counts
         unmet = (0.0,) * (len(classes) - counts.shape[1])  # announced, but no row of them has been learned
         made: dict[int, Node] = {}
         for node in range(n - 1, -1, -1):
-            feature = ints[node][0]
+            feature = max(ints[node][0], 0)
             children = tuple(made.pop(child) for child in successors[node])
             weights = _added([child.counts for child in children]) if children else (*counts[node].tolist(), *unmet)
             made[node] = Node(
                 number=node,
                 level=levels[node],
                 depth=depths[node],
-                kind="split" if children else "inactive leaf" if feature == kernels.INACTIVE else "leaf",
+                kind="split" if children else "inactive leaf" if layout.inactive[node] else "leaf",
                 answer=answers[node],
                 feature=features[feature] if children else "",
                 test=tests[node],
-                weight=seen[node],
+                weight=layout.weights[node],
                 counts=weights,
                 prediction=_first_of_most(weights, classes),
-                predictor="" if children else "naive Bayes" if bayes[node] else "majority class",
+                predictor="" if children else layout.predictors[node],
                 children=children,
                 n_below=sum(1 + child.n_below for child in children),
             )
@@ -385,6 +399,27 @@ class TreeDrawing:
                     n_below=sum(1 + split.n_below for split in side_by_side),
                 )
         return made[0]
+
+    def _layout(self) -> Layout:
+        """How the tree is kept: here as Hoeffding trees are."""
+        t = self._tree
+        n = int(t.meta[kernels.N_NODES])
+        splits: list[list[int]] = t.node_ints[:n, : kernels.ROWS].tolist()
+        thresholds: list[float] = t.node_floats[:n, kernels.THRESHOLD].tolist()
+        return Layout(
+            splits=splits,
+            thresholds=thresholds,
+            weights=t.node_floats[:n, kernels.SEEN].tolist(),
+            counts=t.node_floats[:n, kernels.COUNTS : kernels.COUNTS + self._n_classes],
+            predictors=["naive Bayes" if bayes else "majority class" for bayes in _uses_bayes(t)],
+            inactive=[feature == kernels.INACTIVE for feature, _, _ in splits],
+            options=self._options_side_by_side(),
+            late={
+                node: _late_branches(t, int(thresholds[node]))
+                for node, (feature, branches, _) in enumerate(splits)
+                if feature >= 0 and branches > kernels.EQUALS
+            },
+        )
 
     def _options_side_by_side(self) -> dict[int, list[int]]:
         """The further splits of each node that has options; none in ordinary trees."""
@@ -468,6 +503,8 @@ def _first_of_most(weights: tuple[float, ...], classes: Sequence[str]) -> str:
 
 def _title(node: Node) -> str:
     """What a node is: what it looks at, or what it predicts."""
+    if node.title:
+        return node.title
     if node.kind == "options":
         return f"{len(node.children)} options"
     if node.children:
@@ -475,7 +512,7 @@ def _title(node: Node) -> str:
     return f"class {node.prediction}" if node.prediction else "no class"
 
 
-def _name(value: Any) -> str:
+def name_of(value: Any) -> str:
     """Write a name on one line, all of it visible."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -483,7 +520,7 @@ def _name(value: Any) -> str:
     return text if text and text == text.strip() else f"'{text}'"
 
 
-def _number(value: float, decimals: int, thousands: Literal["", ","] = "") -> str:
+def number_of(value: float, decimals: int, thousands: Literal["", ","] = "") -> str:
     """Write a number with so many decimals, or as many digits if hardly any were left; no zeros last."""
     if value == 0:
         return "0"
@@ -501,7 +538,7 @@ def _percent(share: float) -> str:
 
 
 def _weight(node: Node, decimals: int) -> str:
-    return _number(node.weight, min(decimals, 1) if node.weight < 100 else 0, ",")
+    return number_of(node.weight, min(decimals, 1) if node.weight < 100 else 0, ",")
 
 
 def _more(node: Node) -> str:
@@ -526,14 +563,15 @@ def _quoted(text: str) -> str:
 
 def _fill(node: Node) -> str:
     """Mix the majority class's colour with white, the less the purer the node; white if it has met no row."""
-    total = sum(node.counts)
+    weights = node.counts if node.fill is None else node.fill
+    total = sum(weights)
     if total <= 0:
         return "#ffffff"
-    largest = max(node.counts)
-    k = len(node.counts)
+    largest = max(weights)
+    k = len(weights)
     purity = (largest / total - 1 / k) / (1 - 1 / k) if k > 1 else 1.0
     strength = 0.08 + 0.52 * purity
-    c = node.counts.index(largest)
+    c = weights.index(largest)
     if k <= len(COLOURS):
         colour = [int(COLOURS[c][i : i + 2], 16) / 255 for i in (1, 3, 5)]
     else:  # hues as far apart as may be, whatever the number of classes
@@ -664,8 +702,9 @@ def _note(node: Node, max_depth: int, decimals: int) -> str:
         note = f"{_shortened(node.prediction)}: {_percent(max(node.counts) / total)} of {weight}"
     else:
         note = f"{_percent(max(node.counts) / total)} of {weight}"
-    if not node.children:
-        note += f" · {'inactive' if node.kind == 'inactive leaf' else node.predictor}"
+    manner = "inactive" if node.kind == "inactive leaf" else node.predictor
+    if not node.children and manner:
+        note += f" · {manner}"
     return note
 
 
