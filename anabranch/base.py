@@ -523,7 +523,7 @@ class BatchClassifier(Classifier):
         there = weights > 0.0
         if not there.all():
             if not there.any():
-                raise ValueError("All rows have weight 0 (sample_weight): there is nothing to learn from.")
+                raise ValueError("All sample weights are zero: there is nothing to learn from.")
             rows, codes, weights = np.ascontiguousarray(rows[there]), codes[there], weights[there]
         fresh._schema, fresh._labels, fresh._n_classes = schema, labels, len(labels)
         fresh._fit(rows, codes, weights)
