@@ -15,9 +15,11 @@ Columns, or declared spaces, are units: each is *unknown*, of the space of *now*
    of it has been absent from ``patience`` rows in succession. Absent columns then are gone; those that are still there
    have survived, and keep their weights.
 4. What vanishes later, before the next column turns up, belongs to the same change.
-5. Columns that are back within ``patience`` rows of a change were never gone: the change is taken back. Columns that are
+5. What is handed on at a change is one model: the two so far, each with the weight it has earned (of a selection, the
+   one of the greater weight). Both are linear in the present columns, and so is their sum.
+6. Columns that are back within ``patience`` rows of a change were never gone: the change is taken back. Columns that are
    back later are new ones.
-6. New columns that have stood beside the old ones for ``max_overlap`` rows are additions: they join the space of now.
+7. New columns that have stood beside the old ones for ``max_overlap`` rows are additions: they join the space of now.
 
 In between, what is missing counts as 0, as in any linear model.
 """
@@ -369,7 +371,7 @@ class EvolvingModel(ColumnBlocks):
         age, rows = numbers[kernels.AGE], numbers[kernels.ROWS]
         strange = present & (status != NOW) & (status != NEXT)
         lately = numbers[kernels.CHANGED] >= 0 and rows - numbers[kernels.CHANGED] < self.patience
-        if lately and (strange & (status == GONE) & (model.in_previous > 0)).any():  # rule 5
+        if lately and (strange & (status == GONE) & (model.in_previous > 0)).any():  # rule 6
             _take_back(model)
             strange = present & (status != NOW) & (status != NEXT)
             age = numbers[kernels.AGE]
@@ -388,7 +390,7 @@ class EvolvingModel(ColumnBlocks):
                 model = self._change(model, status == NOW)
             elif overdue.any():
                 model = self._change(model, overdue)
-            elif following.any() and numbers[kernels.OVERLAP] >= self.max_overlap:  # rule 6
+            elif following.any() and numbers[kernels.OVERLAP] >= self.max_overlap:  # rule 7
                 status[status == NEXT] = NOW
                 numbers[kernels.AWAITING] = 0.0
         elif overdue.any() and numbers[kernels.MAPPED]:  # rule 4
@@ -399,6 +401,16 @@ class EvolvingModel(ColumnBlocks):
         numbers[kernels.QUIET] = 0.0
         _mark(model)
         return model
+
+    def _share_of_previous(self, model: Model) -> float:
+        """How much the previous model has to say in what is handed on at a change."""
+        strategy = self._settings[kernels.STRATEGY]
+        if not model.numbers[kernels.MAPPED] or strategy == kernels.PRESENT:
+            return 0.0
+        if strategy in (kernels.RECOVERED, kernels.RECOVERED_FIXED):
+            return 1.0
+        share = kernels.share(model.hedge)
+        return float(share > 0.5) if self._selects else share  # type: ignore[no-any-return]
 
     def _begin_overlap(self, model: Model) -> Model:
         """Begin to keep rows of an overlap."""
@@ -433,6 +445,7 @@ class EvolvingModel(ColumnBlocks):
     def _change(self, model: Model, gone: NDArray[np.bool_]) -> Model:
         """Let the next space become the present one, some columns of which have survived."""
         numbers, status = model.numbers, model.status
+        _unite(model, self._share_of_previous(model))
         model.in_previous[:] = status == NOW
         model.previous[:] = model.now * model.in_now
         model.intercepts[0] = model.intercepts[1]
@@ -670,6 +683,22 @@ def _mark(model: Model) -> None:
         model.watched[:] = both
     else:
         model.watched[:] = 0
+
+
+def _unite(model: Model, share: float) -> None:
+    """Make one model of both, of the present columns.
+
+    Both are linear in them, as is the mapping: the previous model's weights for the present columns are its own for
+    those that survived, plus ``recover @ anchors``.
+    """
+    if share == 0.0:
+        return
+    previous = model.previous * model.in_both
+    kernels.multiplied(model.recover, np.flatnonzero(model.in_now), np.ascontiguousarray(model.anchors.T), previous.T)
+    used = model.in_now > 0
+    model.now[:, used] = share * previous[:, used] + (1.0 - share) * model.now[:, used]
+    intercepts = model.intercepts[0] + (model.anchors * model.bias).sum(axis=1)
+    model.intercepts[1] = share * intercepts + (1.0 - share) * model.intercepts[1]
 
 
 def _settle_previous(model: Model) -> None:

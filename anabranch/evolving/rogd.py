@@ -21,8 +21,8 @@ class ROGDClassifier(EvolvingClassifier, StreamClassifier):  # type: ignore[misc
 
     What :class:`FESLClassifier` is held against in [1]_, and one half of it: when new columns turn up beside the old
     ones, the rows that show both teach a linear mapping back from the new to the old, and once those have vanished, the
-    old model predicts on what the mapping recovers. When the new columns vanish in turn, a model goes on that learned
-    on them beside it.
+    old model predicts on what the mapping recovers. When the new columns vanish in turn, it goes on through both
+    mappings.
 
     Parameters
     ----------
@@ -118,8 +118,8 @@ class ROGDRegressor(EvolvingRegressor, StreamRegressor):  # type: ignore[misc]
 
     What :class:`FESLRegressor` is held against in [1]_, and one half of it: when new columns turn up beside the old
     ones, the rows that show both teach a linear mapping back from the new to the old, and once those have vanished, the
-    old model predicts on what the mapping recovers. When the new columns vanish in turn, a model goes on that learned
-    on them beside it.
+    old model predicts on what the mapping recovers. When the new columns vanish in turn, it goes on through both
+    mappings.
 
     Parameters
     ----------
