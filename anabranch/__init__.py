@@ -18,6 +18,7 @@ _PARTS = (
     "dummy",
     "ensemble",
     "evaluation",
+    "evolving",
     "imbalance",
     "kernels",
     "linear_model",

@@ -141,6 +141,15 @@ _VARIANTS: dict[str, list[dict[str, Any]]] = {
     ],
     "MadaBoostClassifier": [{"estimator": _EAGER, "filtering": True}],
     "SmoothBoostingClassifier": [{"estimator": _EAGER, "form": "capped", "max_bytes": 18_000}],
+    "OCDSClassifier": [
+        {"scaling": "none", "fit_intercept": False, "max_graph": 4, "share": 0.5, "period": 2},
+    ],
+    "OLSFClassifier": [
+        {"variant": "OLSF", "scaling": "none", "fit_intercept": False, "share": 0.64, "radius": 1.0},
+        {"variant": "OLSF-II", "scaling": "max_abs"},
+    ],
+    "OLVFClassifier": [{"scaling": "none", "fit_intercept": False, "share": 0.5, "radius": 0.5, "C": 10.0}],
+    "OPIDClassifier": [{"scaling": "none", "fit_intercept": False, "patience": 1, "ridge": 0.01}],
 }
 
 # Checks of an ensemble need a seed, and not many members.

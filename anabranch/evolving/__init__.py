@@ -2,6 +2,10 @@
 
 from anabranch.evolving.fesl import FESLClassifier, FESLRegressor
 from anabranch.evolving.nogd import NOGDClassifier, NOGDRegressor
+from anabranch.evolving.ocds import OCDSClassifier
+from anabranch.evolving.olsf import OLSFClassifier
+from anabranch.evolving.olvf import OLVFClassifier
+from anabranch.evolving.opid import OPIDClassifier
 from anabranch.evolving.rogd import ROGDClassifier, ROGDRegressor
 
 __all__ = [
@@ -9,6 +13,10 @@ __all__ = [
     "FESLRegressor",
     "NOGDClassifier",
     "NOGDRegressor",
+    "OCDSClassifier",
+    "OLSFClassifier",
+    "OLVFClassifier",
+    "OPIDClassifier",
     "ROGDClassifier",
     "ROGDRegressor",
 ]
