@@ -29,7 +29,14 @@ NOT_FOR: dict[str, dict[str, str]] = {
         "check_sample_weight_equivalence_on_dense_data": _STEPS,
         "check_sample_weight_equivalence_on_sparse_data": _STEPS,
     }
-    for name in ("OGDClassifier", "OGDRegressor", "PassiveAggressiveClassifier")
+    for name in (
+        "OCDSClassifier",
+        "OGDClassifier",
+        "OGDRegressor",
+        "OLSFClassifier",
+        "OLVFClassifier",
+        "PassiveAggressiveClassifier",
+    )
 } | {
     name: {
         "check_sample_weight_equivalence_on_dense_data": (

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from anabranch import checkpoint
 from anabranch._parameters import Columns, Constraint, Flag, OneOf
 from anabranch.base import StreamClassifier
-from anabranch.kernels import call_directly
+from anabranch.kernels import call_directly, linear
 from anabranch.kernels import haphazard as kernels
-from anabranch.kernels import linear
 from anabranch.kernels.haphazard import Model
 from anabranch.linear_model._linear import SCALINGS
 from anabranch.schema import Codes, Floats
@@ -85,16 +84,18 @@ class HaphazardClassifier(StreamClassifier):
         self._arrays = [np.zeros((0,) * len(shape)) for shape in self._all_shapes(1, d)]
         self._resize(1, d)
 
-    def _all_shapes(self, k: int, d: int) -> Model:
+    def _all_shapes(self, k: int, d: int) -> list[tuple[int, ...]]:
         nothing = {"more": (k, 0), "start": (k, 0), "graph": (0, 0, 0), "columns": (4, 0)}
         scales = _SCALES[SCALINGS.index(self.scaling)]
-        return Model(
-            weights=(k, d),
-            scales=(scales, d),
-            numbers=(k, kernels.NUMBERS_SIZE),
-            active=(1,),
-            **{**nothing, **self._shapes(k, d)},  # type: ignore[arg-type]
-        )
+        shapes = {
+            "weights": (k, d),
+            "scales": (scales, d),
+            "numbers": (k, kernels.NUMBERS_SIZE),
+            "active": (1,),
+            **nothing,
+            **self._shapes(k, d),
+        }
+        return [shapes[name] for name in Model._fields]
 
     def _resize(self, k: int, d: int) -> None:
         """Make room for more binary learners and features; what is known stays where it is."""

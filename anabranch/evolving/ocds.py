@@ -30,14 +30,14 @@ class OCDSClassifier(HaphazardClassifier):
     the base 2) of both parts since then and eta = 8 sqrt(1 / ln period). Weights and graph then take one gradient step
     of c / sqrt(t) on
 
-        (y - w.psi)^2 + alpha |x - psi on what is there|^2 + beta1 |w|_1 + beta2 (sum over edges |g_ij| (w_i - w_j)^2) / 2.
+        (y - w.psi)^2 + alpha |x - psi on what is there|^2 + beta1 |w|_1 + beta2 / 2 (sum of |g_ij| (w_i - w_j)^2).
 
     Parameters
     ----------
-    learning_rate : float, default=1.0
-        c; the paper's is 1.
-    alpha : float, default=1.0
-        How much rebuilding what is there counts beside the loss.
+    learning_rate : float, default=0.1
+        c. The published step has c = 1, which on scaled columns does worse on all the sets tried here.
+    alpha : float, default=100.0
+        How much rebuilding what is there counts beside the loss. The more, the sooner the graph is of use.
     beta1 : float, default=0.0001
         Strength of the L1 penalty.
     beta2 : float, default=0.0001
@@ -81,10 +81,10 @@ class OCDSClassifier(HaphazardClassifier):
     Of the graph, edges out of features that are there are learned, all of them; edges of rebuilding lead to features
     that are there, since only those can be compared. (Some published code updates the diagonal alone.)
 
-    What the paper leaves open: a step is never longer than 1 / (an upper bound of the curvature of the row's loss), for
-    the published one of 1 / sqrt(t) diverges on the first rows with more than a few features; and edges pull weights
-    together by their size, for with edges below 0 the penalty would have no minimum. With more than two classes, each
-    has a learner and a graph of its own, one against the rest.
+    What published accounts leave open: no step of the weights, or of the graph, goes further than 1 / (an upper bound
+    of the row's curvature), for that of 1 / sqrt(t) diverges on the first rows of more than a few features; and edges
+    pull weights together by their size, for with edges below 0 the penalty would have no minimum. With more than two
+    classes, each has a learner and a graph of its own, one against the rest.
 
     References
     ----------
@@ -122,8 +122,8 @@ class OCDSClassifier(HaphazardClassifier):
     def __init__(
         self,
         *,
-        learning_rate: float = 1.0,
-        alpha: float = 1.0,
+        learning_rate: float = 0.1,
+        alpha: float = 100.0,
         beta1: float = 0.0001,
         beta2: float = 0.0001,
         period: int = 8,
@@ -178,11 +178,11 @@ class OCDSClassifier(HaphazardClassifier):
 
 
 def _edges(seed: int, n: int) -> Floats:
-    """Edges among n features before anything is learned: even in [0, 1), each by the seed and its two ends (splitmix64)."""
+    """Edges among n features before anything is learned: even in [0, 1), by the seed and both ends (splitmix64)."""
     i = np.arange(n, dtype=np.uint64)
     with np.errstate(over="ignore"):
         z = np.uint64(seed) + (i[:, None] << np.uint64(32) | i) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ z >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ z >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
         z = z ^ z >> np.uint64(31)
-    return (z >> np.uint64(11)) * 2.0**-53  # type: ignore[no-any-return]
+    return (z >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -29,7 +29,7 @@ class OLSFClassifier(HaphazardClassifier):
     ----------
     variant : {"OLSF", "OLSF-I", "OLSF-II"}, default="OLSF-I"
         The plain form puts each row right whatever it takes; the others hold back.
-    C : float, default=0.1
+    C : float, default=0.01
         Aggressiveness of OLSF-I and OLSF-II: the larger, the less they hold back. A row's weight multiplies it.
     radius : float, default=30.0
         Weights are shrunk to an L1 norm of at most this; the paper's lambda.
@@ -90,7 +90,7 @@ class OLSFClassifier(HaphazardClassifier):
         self,
         *,
         variant: str = "OLSF-I",
-        C: float = 0.1,
+        C: float = 0.01,
         radius: float = 30.0,
         share: float = 1.0,
         scaling: str = "standard",

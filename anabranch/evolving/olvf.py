@@ -30,7 +30,7 @@ class OLVFClassifier(HaphazardClassifier):
 
     Parameters
     ----------
-    C : float, default=0.1
+    C : float, default=0.01
         Aggressiveness of the instance classifier. A row's weight multiplies it.
     C_space : float, default=0.1
         Aggressiveness of the classifier of feature spaces. A row's weight multiplies it.
@@ -63,10 +63,10 @@ class OLVFClassifier(HaphazardClassifier):
 
     Notes
     -----
-    Signs in published code differ from one author to the next, and in one of them every step goes up the loss, the
-    confidences fall with what speaks for a space, and the *smallest* weights are kept. Here each step goes down the loss
-    it is derived from, a confidence rises with its evidence, and the largest weights are kept; the norm in step 5 is
-    taken of sizes, so that it cannot turn the weights round.
+    Signs in published code differ from one author to the next; in one of them steps go up the loss, confidences fall
+    with what speaks for a space, and the *smallest* weights are kept. Here each step goes down the loss it is derived
+    from, a confidence rises with its evidence, and the largest weights are kept; the norm in step 5 is taken of sizes,
+    so that it cannot turn the weights round.
 
     The paper is about two classes; more are learned one against the rest.
 
@@ -98,7 +98,7 @@ class OLVFClassifier(HaphazardClassifier):
     def __init__(
         self,
         *,
-        C: float = 0.1,
+        C: float = 0.01,
         C_space: float = 0.1,
         radius: float = 30.0,
         share: float = 1.0,

@@ -19,8 +19,8 @@ __all__ = ["OPIDClassifier"]
 class OPIDClassifier(HaphazardClassifier):
     """One-pass learning with incremental and decremental features (OPID): some columns vanish, some survive, some come.
 
-    Least squares on targets of 1 and -1, from running sums: no row is looked at twice [1]_. A stage is a stretch of rows
-    with the same columns.
+    Least squares on targets of 1 and -1, from running sums: no row is looked at twice [1]_. A stage is a stretch of
+    rows with the same columns.
 
     - *C-stage (compressing).* When columns vanish, what is known of them is put into functions of those that survive:
       over the stage's rows X, whose surviving part is Z,
@@ -68,10 +68,10 @@ class OPIDClassifier(HaphazardClassifier):
     Notes
     -----
     A stage ends at a row that brings a column never met before and lacks others: those vanish. It also ends when a
-    column has been missing for ``patience`` learned rows on end. New columns alone do not end a stage, they join it; so
-    do returning ones. A value that is missing now and then is the mean of its column (0, unscaled) and no change at all.
-    Without any surviving column nothing can be inherited; that is what :class:`FESLClassifier` is for, where old and
-    new columns overlap for a while.
+    column has been missing for ``patience`` learned rows on end. New columns alone do not end a stage, they join it;
+    so do returning ones. A value that is missing now and then is the mean of its column (0, unscaled), and no change.
+    Without any surviving column nothing can be inherited; that is what FESL is for, where old and new columns overlap
+    for a while.
 
     With more than two classes, each is learned against the rest, from the same sums.
 

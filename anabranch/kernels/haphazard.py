@@ -230,6 +230,11 @@ def _base2_loss(margin):
     return (np.log1p(np.exp(-margin)) if margin > -30.0 else -margin) / _LN2
 
 
+@kernel(inline=True)
+def _step(tau, curvature):
+    return 1.0 / curvature if tau * curvature > 1.0 else tau
+
+
 @kernel(inline=False)
 def _teach_ocds(x, here, d, sign, weight, options, w, graph, numbers, psi, step):
     g = min(len(graph), d)
@@ -256,24 +261,24 @@ def _teach_ocds(x, here, d, sign, weight, options, w, graph, numbers, psi, step)
     for j in range(g):
         length2 += x[j] * x[j]
     shrunk = length2 / there / there if there > 0 else 0.0
-    curvature = 2.0 * (_dot(psi, psi, d) + (_dot(w, w, d) + options[ALPHA]) * shrunk + options[BETA_2] * largest)
     numbers[ROWS] += 1.0
     tau = options[RATE] * weight / np.sqrt(numbers[ROWS])
-    if tau * curvature > 1.0:  # no further than where the row's own loss has its minimum
-        tau = 1.0 / curvature
+    # No step goes further than where the row's own loss, by the weights or by the graph, has its minimum.
+    tau_weights = _step(tau, 2.0 * (_dot(psi, psi, d) + options[BETA_2] * largest))
+    tau_graph = _step(tau, 2.0 * (_dot(w, w, d) + options[ALPHA]) * shrunk)
 
     # Both at once: the graph's step is taken with the weights as they were.
     for i in range(g):
         if here[i] and x[i] != 0.0:
             edges = graph[i]
-            factor = 2.0 * tau * x[i] / there
+            factor = 2.0 * tau_graph * x[i] / there
             for j in range(g):
                 change = error * w[j]
                 if here[j]:
                     change += options[ALPHA] * (x[j] - psi[j])
                 edges[j] = _within(edges[j] + factor * change, LARGEST)
     for j in range(d):
-        w[j] = _within(w[j] - tau * step[j], LARGEST)
+        w[j] = _within(w[j] - tau_weights * step[j], LARGEST)
 
     numbers[SINCE] += 1.0
     if numbers[SINCE] >= options[PERIOD]:
