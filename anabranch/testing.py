@@ -811,14 +811,20 @@ def check_learner(learner: StreamLearner) -> None:
 
 # Settings beyond the defaults under which a detector is checked too.
 _DETECTOR_VARIANTS: dict[str, list[dict[str, Any]]] = {
-    "ADWIN": [{"delta": 0.1, "clock": 1, "max_buckets": 1}, {"max_buckets": 9, "min_window_length": 1, "clock": 7}],
+    "ADWIN": [
+        {"delta": 0.1, "clock": 1, "max_buckets": 1, "mode": "down"},
+        {"max_buckets": 9, "min_window_length": 1, "clock": 7, "mode": "up"},
+    ],
     "DDM": [{"min_values": 1, "warning_level": 1.0, "drift_level": 1.5}],
-    "DDMOCI": [{"recall_decay": 0.9, "class_decay": 0.9, "min_examples": 5}, {"recall_decay": 1.0}],
+    "DDMOCI": [{"recall_decay": 0.9, "class_decay": 0.9, "drift_level": 6.0}, {"recall_decay": 1.0}],
     "EDDM": [{"min_errors": 5, "warning_level": 0.8, "drift_level": 0.7}],
     "HDDMA": [{"two_sided": False}, {"drift_confidence": 0.05, "warning_confidence": 0.1}],
     "HDDMW": [{"two_sided": True, "newest_weight": 0.1}],
     "KSWIN": [{"random_state": 1, "window_size": 40, "stat_size": 20, "alpha": 0.01}],
-    "PageHinkley": [{"mode": "both", "threshold": 10.0}, {"mode": "down", "threshold": 5.0, "alpha": 1.0}],
+    "PageHinkley": [
+        {"mode": "both", "threshold": 10.0, "rise_from": "zero"},
+        {"mode": "down", "threshold": 5.0, "alpha": 1.0},
+    ],
 }
 
 

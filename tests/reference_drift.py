@@ -13,7 +13,8 @@ from scipy.stats import ks_2samp
 class ADWIN:
     """Buckets as a list of (values, sum, sum of squared differences from the mean), the oldest first."""
 
-    def __init__(self, delta=0.002, clock=32, max_buckets=5, min_window_length=5, grace_period=10):
+    def __init__(self, delta=0.002, clock=32, max_buckets=5, min_window_length=5, grace_period=10, mode="both"):
+        self.mode = mode
         self.delta, self.clock, self.most = delta, clock, max_buckets
         self.least, self.grace = min_window_length, grace_period
         self.time = 0
@@ -22,13 +23,15 @@ class ADWIN:
 
     def step(self, value):
         self.time += 1
+        before = self.total / self.width if self.width else math.nan
         self.insert(value)
         drift = False
         if self.time % self.clock == 0 and self.width > self.grace:
             while self.some_cut():
                 self.drop()
                 drift = True
-        return 2 if drift else 0
+        mean = self.total / self.width
+        return 2 if drift and {"both": True, "up": mean > before, "down": mean < before}[self.mode] else 0
 
     def insert(self, value):
         self.width += 1
@@ -245,7 +248,8 @@ class HDDMW:
 
 
 class PageHinkley:
-    def __init__(self, min_values=30, delta=0.005, threshold=50.0, alpha=0.9999, mode="up"):
+    def __init__(self, min_values=30, delta=0.005, threshold=50.0, alpha=0.9999, mode="up", rise_from="minimum"):
+        self.rise_from = rise_from
         self.parameters = min_values, delta, threshold, alpha
         self.signs = {"up": [1], "down": [-1], "both": [1, -1]}[mode]
         self.start()
@@ -260,7 +264,7 @@ class PageHinkley:
         self.n += 1
         for sign in self.signs:
             self.sums[sign] = alpha * self.sums[sign] + (sign * (value - self.mean) - delta)
-            self.least[sign] = min(self.least[sign], self.sums[sign])
+            self.least[sign] = min(self.least[sign], self.sums[sign]) if self.rise_from == "minimum" else 0.0
         if self.n >= min_values and any(self.sums[sign] - self.least[sign] > threshold for sign in self.signs):
             self.start()
             return 2

@@ -54,7 +54,8 @@ VALUES = {
 CASES = [
     ("ADWIN", {}),
     ("ADWIN", {"delta": 0.3, "clock": 1, "max_buckets": 2, "min_window_length": 1, "grace_period": 3}),
-    ("ADWIN", {"max_buckets": 1}),
+    ("ADWIN", {"max_buckets": 1, "mode": "down"}),
+    ("ADWIN", {"mode": "up"}),
     ("ADWIN", {"clock": 5, "max_buckets": 11, "grace_period": 200}),
     ("DDM", {}),
     ("DDM", {"min_values": 5, "warning_level": 1.0, "drift_level": 1.5}),
@@ -67,6 +68,7 @@ CASES = [
     ("PageHinkley", {}),
     ("PageHinkley", {"mode": "both", "threshold": 8.0, "delta": 0.02, "alpha": 0.999}),
     ("PageHinkley", {"mode": "down", "threshold": 8.0, "min_values": 100}),
+    ("PageHinkley", {"mode": "both", "threshold": 8.0, "rise_from": "zero"}),
 ]
 
 

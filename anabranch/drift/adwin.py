@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from anabranch._parameters import Constraint, Number
+from anabranch._parameters import Constraint, Number, OneOf
 from anabranch.drift.base import CompiledDetector
 
 __all__ = ["ADWIN"]
@@ -38,6 +38,9 @@ class ADWIN(CompiledDetector):
         Least length of either part of a cut: both must have at least two values more.
     grace_period : int, default=10
         Test only a window that is longer than this.
+    mode : {"both", "up", "down"}, default="both"
+        Which changes of the mean are drifts: with ``"up"`` a cut after which the mean is higher, as a learner's errors
+        want it. The window is cut at all of them.
     nan_policy : {"raise", "skip"}, default="raise"
         What to do with NaN: refuse it, or pass it over as if it had not come.
 
@@ -53,12 +56,13 @@ class ADWIN(CompiledDetector):
     Notes
     -----
     Values may be any numbers; the bound is proven for numbers from 0 to 1, and is adjusted to the variance in the window.
-    A drift is a change of the mean in either direction, and there is no warning. After a drift the window keeps what is
+    There is no warning. After a drift the window keeps what is
     newer than the change.
 
     The bound is that of the authors' own code in MOA, with ln(2 ln(n) / delta) for n values in the window, and so are
-    the choices [1]_ leaves open (``clock``, ``min_window_length``, ``grace_period``). River empties the window at a
-    drift, which this does not. MOA's 32-bit products overflow in windows beyond some hundred thousand values; here
+    the choices [1]_ leaves open (``clock``, ``min_window_length``, ``grace_period``). MOA's ``ADWINChangeDetector``
+    has ``mode="up"``; where MOA's learners keep an ADWIN by themselves they look at all cuts. River empties the window
+    at a drift, which this does not. MOA's 32-bit products overflow in windows beyond some hundred thousand values; here
     they do not.
 
     References
@@ -84,6 +88,7 @@ class ADWIN(CompiledDetector):
         "max_buckets": Number(1, 1000, integer=True),
         "min_window_length": Number(1, integer=True),
         "grace_period": Number(1, integer=True),
+        "mode": OneOf(("both", "up", "down")),
     }
     _lasting: ClassVar[tuple[str, ...]] = ("max_buckets",)
     _kind: ClassVar[int] = _KIND
@@ -96,6 +101,7 @@ class ADWIN(CompiledDetector):
         max_buckets: int = 5,
         min_window_length: int = 5,
         grace_period: int = 10,
+        mode: str = "both",
         nan_policy: str = "raise",
     ) -> None:
         self.delta = delta
@@ -103,6 +109,7 @@ class ADWIN(CompiledDetector):
         self.max_buckets = max_buckets
         self.min_window_length = min_window_length
         self.grace_period = grace_period
+        self.mode = mode
         self.nan_policy = nan_policy
 
     @property
@@ -127,7 +134,8 @@ class ADWIN(CompiledDetector):
         return _HEAD + _ROWS * self._row()
 
     def _own_settings(self) -> list[float]:
-        return [self.delta, self.clock, self.max_buckets, self.min_window_length, self.grace_period]
+        window = [self.delta, self.clock, self.max_buckets, self.min_window_length, self.grace_period]
+        return [*window, self.mode != "down", self.mode != "up"]
 
     def _grow(self) -> None:
         self._state = np.concatenate([self._state, np.zeros(_ROWS * self._row())])

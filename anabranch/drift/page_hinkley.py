@@ -30,6 +30,9 @@ class PageHinkley(CompiledDetector):
         Factor by which the sum fades at each value.
     mode : {"up", "down", "both"}, default="up"
         Which changes of the mean to detect.
+    rise_from : {"minimum", "zero"}, default="minimum"
+        Where the rise is measured from: the lowest point of the sum, as published, or zero, as MOA does, which finds a
+        change the later, the further the sum has sunk before.
     nan_policy : {"raise", "skip"}, default="raise"
         What to do with NaN: refuse it, or pass it over as if it had not come.
 
@@ -40,8 +43,8 @@ class PageHinkley(CompiledDetector):
 
     Notes
     -----
-    Values may be any numbers; ``delta`` and ``threshold`` are in their unit. The rise is MOA's test; the fall is the same
-    test on the values with the other sign. There is no warning.
+    Values may be any numbers; ``delta`` and ``threshold`` are in their unit. The fall is the same test on
+    the values with the other sign. There is no warning. With ``rise_from="zero"`` it fires where MOA's does.
 
     References
     ----------
@@ -63,6 +66,7 @@ class PageHinkley(CompiledDetector):
         "threshold": Number(0, open_low=True),
         "alpha": Number(0, 1, open_low=True),
         "mode": OneOf(("up", "down", "both")),
+        "rise_from": OneOf(("minimum", "zero")),
     }
     _kind: ClassVar[int] = 6
 
@@ -74,6 +78,7 @@ class PageHinkley(CompiledDetector):
         threshold: float = 50.0,
         alpha: float = 0.9999,
         mode: str = "up",
+        rise_from: str = "minimum",
         nan_policy: str = "raise",
     ) -> None:
         self.min_values = min_values
@@ -81,10 +86,12 @@ class PageHinkley(CompiledDetector):
         self.threshold = threshold
         self.alpha = alpha
         self.mode = mode
+        self.rise_from = rise_from
         self.nan_policy = nan_policy
 
     def _size(self) -> int:
         return 6
 
     def _own_settings(self) -> list[float]:
-        return [self.min_values, self.delta, self.threshold, self.alpha, self.mode != "down", self.mode != "up"]
+        sums = [self.min_values, self.delta, self.threshold, self.alpha]
+        return [*sums, self.mode != "down", self.mode != "up", self.rise_from == "zero"]

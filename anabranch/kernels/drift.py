@@ -33,7 +33,7 @@ LOW, HIGH, WHOLE, OWN = range(4)
 # ---------------------------------------------------------------------------------------------- ADWIN
 
 # Settings.
-_DELTA, _CLOCK, _MAX_BUCKETS, _MIN_LENGTH, _GRACE = range(OWN, OWN + 5)
+_DELTA, _CLOCK, _MAX_BUCKETS, _MIN_LENGTH, _GRACE, _ADWIN_UP, _ADWIN_DOWN = range(OWN, OWN + 7)
 # State (values since the latest test; of the window: values, sum, sum of squared differences from the mean; last row
 # in use), then rows of buckets: row i has buckets of 2**i values, the oldest first. A row is the number of its buckets,
 # their sums and their variances (sums of squared differences from the mean), with room for one more than may stay.
@@ -140,15 +140,23 @@ def _adwin(p, s, value):
     if s[last] >= most and last + 2 * (2 * most + 3) > s.size:  # it may need a further row
         return ROOM
     s[ADWIN_TIME] += 1
+    if s[ADWIN_TIME] < p[_CLOCK]:
+        _adwin_insert(s, value, most)
+        return STABLE
+    s[ADWIN_TIME] = 0.0
+    before = s[ADWIN_TOTAL] / s[ADWIN_WIDTH]
     _adwin_insert(s, value, most)
-    level = STABLE
-    if s[ADWIN_TIME] >= p[_CLOCK]:
-        s[ADWIN_TIME] = 0.0
-        if s[ADWIN_WIDTH] > p[_GRACE]:
-            while _adwin_splits(p, s):
-                _adwin_drop(s, most)
-                level = DRIFT
-    return level
+    cut = False
+    if s[ADWIN_WIDTH] > p[_GRACE]:
+        while _adwin_splits(p, s):
+            _adwin_drop(s, most)
+            cut = True
+    if not cut:
+        return STABLE
+    if p[_ADWIN_UP] != 0.0 and p[_ADWIN_DOWN] != 0.0:
+        return DRIFT
+    mean = s[ADWIN_TOTAL] / s[ADWIN_WIDTH]
+    return DRIFT if (mean > before and p[_ADWIN_UP] != 0.0) or (mean < before and p[_ADWIN_DOWN] != 0.0) else STABLE
 
 
 # ---------------------------------------------------------------------------------------------- DDM
@@ -393,7 +401,7 @@ def _hddm_w(p, s, value):
 
 # ---------------------------------------------------------------------------------------------- Page-Hinkley
 
-_PH_MIN_VALUES, _PH_DELTA, _PH_THRESHOLD, _PH_ALPHA, _PH_UP, _PH_DOWN = range(OWN, OWN + 6)
+_PH_MIN_VALUES, _PH_DELTA, _PH_THRESHOLD, _PH_ALPHA, _PH_UP, _PH_DOWN, _PH_FROM_ZERO = range(OWN, OWN + 7)
 # One more than the values taken in; their mean; faded sums of the differences and their least, for rise and fall.
 _PH_N, _PH_MEAN, _PH_SUM, _PH_LEAST, _PH_SUM_DOWN, _PH_LEAST_DOWN, PAGE_HINKLEY_SIZE = range(7)
 
@@ -416,7 +424,10 @@ def _page_hinkley(p, s, value):
     s[_PH_LEAST_DOWN] = min(s[_PH_LEAST_DOWN], s[_PH_SUM_DOWN])
     if s[_PH_N] < p[_PH_MIN_VALUES]:
         return STABLE
-    rise, fall = s[_PH_SUM] - s[_PH_LEAST], s[_PH_SUM_DOWN] - s[_PH_LEAST_DOWN]
+    rise, fall = s[_PH_SUM], s[_PH_SUM_DOWN]
+    if p[_PH_FROM_ZERO] == 0.0:
+        rise -= s[_PH_LEAST]
+        fall -= s[_PH_LEAST_DOWN]
     if (p[_PH_UP] != 0.0 and rise > p[_PH_THRESHOLD]) or (p[_PH_DOWN] != 0.0 and fall > p[_PH_THRESHOLD]):
         _page_hinkley_start(s)
         return DRIFT
