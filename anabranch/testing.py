@@ -97,6 +97,15 @@ _VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"scaling": "max_abs", "loss": "absolute_error", "schedule": "adagrad"},
         {"loss": "huber", "schedule": "constant", "l2": 0.1, "fit_intercept": False},
     ],
+    "FESLClassifier": [
+        {"strategy": "selection", "patience": 3, "max_overlap": 40, "overlap_rows": 8},
+        {"horizon": 200, "overlap_rows": None, "radius": 2.0, "ridge": 0.1, "fit_intercept": False},
+    ],
+    "FESLRegressor": [
+        {"strategy": "selection", "horizon": 50, "patience": 3, "overlap_rows": 8, "radius": 3.0},
+        {"overlap_rows": None, "patience": 2, "max_overlap": 30},
+    ],
+    "ROGDClassifier": [{"update": False, "patience": 3, "overlap_rows": 8}],
     "PassiveAggressiveClassifier": [
         {"variant": "PA"},
         {"variant": "PA-II", "C": 0.1, "fit_intercept": False},

@@ -96,7 +96,9 @@ class ColumnBlocks:
             return True, X.reshape(-1), _NO_INDICES, _NO_INDICES, X.shape[1]
         d = min(X.shape[1], self._width)
         nominal = self._nominal[self._nominal < d]
-        numeric = np.setdiff1d(np.arange(d), nominal, assume_unique=True)
+        others = np.ones(d, np.bool_)
+        others[nominal] = False
+        numeric = np.flatnonzero(others)
         data = np.empty((len(X), d))
         indices = np.empty((len(X), d), np.int32)
         indices[:, : len(numeric)] = numeric

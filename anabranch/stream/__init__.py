@@ -6,6 +6,7 @@ from anabranch.stream.agrawal import Agrawal
 from anabranch.stream.array import ArrayStream
 from anabranch.stream.base import Stream
 from anabranch.stream.drift import DriftStream
+from anabranch.stream.evolving_features import EvolvingFeatures
 from anabranch.stream.file import FileStream
 from anabranch.stream.frame import FrameStream
 from anabranch.stream.generator import Generator
@@ -45,6 +46,7 @@ __all__ = [
     "Agrawal",
     "ArrayStream",
     "DriftStream",
+    "EvolvingFeatures",
     "FileStream",
     "FrameStream",
     "Generator",
