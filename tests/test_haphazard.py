@@ -266,15 +266,16 @@ def test_far_better_than_the_majority_class(cls, shape, margin):
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the real data sets are not at hand")
 @pytest.mark.parametrize(
-    ("cls", "shape"),
+    ("cls", "shape", "margin"),
     [
-        (OLSFClassifier, trapezoid),
-        (OLVFClassifier, trapezoid),
-        (OLVFClassifier, capricious),
-        (OPIDClassifier, replaced),
+        (OLSFClassifier, trapezoid, 0.04),
+        (OLVFClassifier, trapezoid, 0.04),
+        (OLVFClassifier, capricious, 0.03),
+        (OCDSClassifier, capricious, 0.025),
+        (OPIDClassifier, replaced, 0.01),
     ],
 )
-def test_better_than_starting_again(cls, shape):
+def test_better_than_starting_again(cls, shape, margin):
     """Just after the change, what was learned before it is worth more than a fresh start by online gradient descent."""
     gains = []
     for name in ("german", "australian", "kr-vs-kp"):
@@ -282,7 +283,8 @@ def test_better_than_starting_again(cls, shape):
         half, some = len(y) // 2, len(y) // 8
         for seed in range(3):
             Z = shape(X, np.random.default_rng(seed))
-            ours = hits(cls(), Z, y)[half : half + some].mean()
+            learner = cls(**({"random_state": seed} if cls is OCDSClassifier else {}))
+            ours = hits(learner, Z, y)[half : half + some].mean()
             again = hits(OGDClassifier(scaling="standard"), Z[half:], y[half:])[:some].mean()
             gains.append(ours - again)
-    assert np.mean(gains) > 0.01, gains
+    assert np.mean(gains) > margin, gains  # about half of what was measured
