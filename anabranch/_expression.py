@@ -365,6 +365,7 @@ def stream(text: str, defaults: Mapping[str, Any] | None = None) -> Any:
     >>> stream("DriftStream([SEA(1), SEA(3)], [5000], widths=1000)").name
     'SEA(seed=1) + SEA(function=3, seed=1)'
     """
-    from anabranch.stream import GENERATORS, DriftStream
+    from anabranch.stream import GENERATORS, DriftStream, Imbalance
 
-    return parse(text).build({**GENERATORS, "DriftStream": DriftStream}, "stream", defaults)
+    joined = {"DriftStream": DriftStream, "Imbalance": Imbalance}
+    return parse(text).build({**GENERATORS, **joined}, "stream", defaults)

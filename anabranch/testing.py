@@ -60,7 +60,18 @@ __all__ = [
 Row = dict[str, Any]
 
 # Packages of the library that hold no learner, so that the walk need not import them.
-_WITHOUT_LEARNERS = {"cli", "__main__", "datasets", "drift", "evaluation", "kernels", "metrics", "papers", "stream", "testing"}
+_WITHOUT_LEARNERS = {
+    "cli",
+    "__main__",
+    "datasets",
+    "drift",
+    "evaluation",
+    "kernels",
+    "metrics",
+    "papers",
+    "stream",
+    "testing",
+}
 
 # Splits early, so that a few hundred rows grow a tree.
 _EAGER = "HoeffdingTree(grace_period=20, tie_threshold=0.5)"
@@ -159,6 +170,8 @@ _VARIANTS: dict[str, list[dict[str, Any]]] = {
     ],
     "OLVFClassifier": [{"scaling": "none", "fit_intercept": False, "share": 0.5, "radius": 0.5, "C": 10.0}],
     "OPIDClassifier": [{"scaling": "none", "fit_intercept": False, "patience": 1, "ridge": 0.01}],
+    "UnderBaggingClassifier": [{"voting": "soft", "chunk_size": 1}, {"estimator": "GaussianNB", "chunk_size": 500}],
+    "DWMILClassifier": [{"voting": "soft", "error": "f1", "chunk_size": 37, "theta": 0.3, "n_jobs": 2}],
 }
 
 # Checks of an ensemble need a seed, and not many members.
@@ -889,7 +902,9 @@ def _sequences(detector: Any, n: int = 1500) -> Iterator[tuple[str, tuple[NDArra
     for name, chance in shapes.items():
         errors = (rng.random(n) < chance).astype(np.float64)
         if _takes_pairs(detector):
-            y = np.array(["often", "rare", "sometimes"])[(rng.random(n) < 0.3).astype(int) + (place > 0.5) * (errors > 0)]
+            y = np.array(["often", "rare", "sometimes"])[
+                (rng.random(n) < 0.3).astype(int) + (place > 0.5) * (errors > 0)
+            ]
             yield f"pairs, {name}", (y, np.where(errors == 1.0, "none of them", y))
             continue
         yield f"errors, {name}", (errors,)
@@ -1020,7 +1035,11 @@ def check_detector_input(detector: Any) -> None:
     """Values of any kind of number, in any container; NaN is refused, or passed over as if it had not come."""
     name, columns = next(_sequences(detector))
     expected, fired = _watched(detector, columns, [len(columns[0])])
-    kinds: list[Callable[[NDArray[Any]], Any]] = [np.ndarray.tolist, lambda c: tuple(c.tolist()), lambda c: c.astype(object)]
+    kinds: list[Callable[[NDArray[Any]], Any]] = [
+        np.ndarray.tolist,
+        lambda c: tuple(c.tolist()),
+        lambda c: c.astype(object),
+    ]
     if not _takes_pairs(detector):
         kinds += [lambda c, kind=kind: c.astype(kind) for kind in (np.float32, np.int64, np.uint8, np.bool_)]
         kinds.append(lambda c: np.repeat(c, 2)[::2])

@@ -1,7 +1,9 @@
 """Batch classifiers as members: fitted once on the rows of a chunk, asked ever after.
 
-Decision trees, the usual ones, are scikit-learn's. Once fitted, a tree is taken out into plain arrays, so that it is
-asked by a compiled loop, is counted to the byte, and goes into checkpoints.
+Decision trees, the usual ones, are kept as plain arrays, so that they are asked by a compiled loop, counted to the
+byte, and go into checkpoints. Most are also grown by compiled code, into the same trees as scikit-learn's: on the small
+samples of a chunk, scikit-learn spends most of its time before it starts. Whatever that code does not know (weights,
+gaps, other settings) scikit-learn grows itself.
 """
 
 from __future__ import annotations
@@ -151,6 +153,39 @@ class Models(Part):
         return votes
 
 
+_CART = DecisionTreeClassifier(min_samples_split=10)
+_PLAIN = {**DecisionTreeClassifier().get_params(), "min_samples_split": None, "max_depth": None, "random_state": None}
+_UNLIMITED = np.iinfo(np.int32).max
+
+
+def _is_plain(tree: DecisionTreeClassifier) -> bool:
+    """Whether our own code grows such trees."""
+    free = {"min_samples_split": None, "max_depth": None, "random_state": None}
+    return isinstance(tree.min_samples_split, int) and {**vars(tree), **free} == _PLAIN
+
+
+def _grown(settings: DecisionTreeClassifier, X: NDArray[np.float32], y: Codes, seed: int) -> Models:
+    """Grow a decision tree from rows without gaps."""
+    n, k = len(y), int(y.max()) + 1
+    feature, left, right = np.empty((3, 2 * n - 1), np.int32)
+    threshold, values = np.empty(2 * n - 1), np.empty((n, k))
+    max_depth = _UNLIMITED if settings.max_depth is None else settings.max_depth
+    nodes, leaves = cart.grow(
+        X, y, k, settings.min_samples_split, max_depth, seed, feature, threshold, left, right, values
+    )
+    return Models(
+        {
+            "roots": np.zeros(1, np.int32),
+            "feature": feature[:nodes].copy(),
+            "left": left[:nodes].copy(),
+            "right": right[:nodes].copy(),
+            "threshold": threshold[:nodes].copy(),
+            "missing_left": np.zeros(nodes, np.bool_),
+            "values": values[:leaves].copy(),
+        }
+    )
+
+
 def _shares(classifier: Any, X: Floats) -> Floats:
     """Probabilities of a foreign classifier, or 1 for what it predicts."""
     if hasattr(classifier, "predict_proba"):
@@ -203,14 +238,17 @@ def fit_model(estimator: Any, X: Floats, y: Codes, w: Floats | None, rng: np.ran
         counts = np.bincount(y, w)
         return Models.constant(counts / counts.sum())
     if estimator is None:
-        estimator = DecisionTreeClassifier(min_samples_split=10)
+        estimator = _CART
+    if type(estimator) is DecisionTreeClassifier:
+        narrow = np.clip(X, -_LARGEST, _LARGEST).astype(np.float32)
+        if w is None and _is_plain(estimator) and not np.isnan(narrow).any():
+            return _grown(estimator, narrow, y, seed)
     fresh = clone(estimator)
     if "random_state" in fresh.get_params(deep=False):
         fresh.set_params(random_state=seed)
     if isinstance(fresh, DecisionTreeClassifier):
         narrow = np.clip(X, -_LARGEST, _LARGEST).astype(np.float32)
-        # Its own look at the input is what also finds the gaps, and costs as much as growing a small tree.
-        return Models.of_tree(fresh.fit(narrow, y, w, check_input=bool(np.isnan(narrow).any())))
+        return Models.of_tree(fresh.fit(narrow, y, w))
     rows = _filled(fresh, X, X.shape[1])
     if w is None:
         fresh.fit(rows, y)

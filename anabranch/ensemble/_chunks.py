@@ -134,10 +134,15 @@ class ChunkClassifier(StreamClassifier):
                 _put(before, here, self._votes(X[here]))
             if after is not None:
                 _put(after, here, self._votes(X[here]))
+            waiting = self._waiting
             if len(there) > passed:
                 self._keep(X[rows], y[rows], w[rows])
             if complete:
-                votes = self._close(before is not None and alone)
+                try:
+                    votes = self._close(before is not None and alone)
+                except BaseException:  # a foreign classifier's; the call's rows are as good as never seen
+                    self._waiting = waiting
+                    raise
                 if before is not None and votes is not None:
                     _put(before, here, votes)
                 if after is not None:

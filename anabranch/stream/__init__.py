@@ -11,6 +11,7 @@ from anabranch.stream.file import FileStream
 from anabranch.stream.frame import FrameStream
 from anabranch.stream.generator import Generator
 from anabranch.stream.hyperplane import Hyperplane
+from anabranch.stream.imbalance import Imbalance
 from anabranch.stream.led import LED
 from anabranch.stream.moving_gaussian import MovingGaussian
 from anabranch.stream.random_rbf import RandomRBF
@@ -51,6 +52,7 @@ __all__ = [
     "FrameStream",
     "Generator",
     "Hyperplane",
+    "Imbalance",
     "MovingGaussian",
     "RandomRBF",
     "RandomTree",
