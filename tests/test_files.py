@@ -410,6 +410,49 @@ def test_what_is_no_number(tmp_path: Path, text: str) -> None:
         stream.take(5)
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    cells=st.lists(
+        st.tuples(
+            *[st.one_of(decimal, decimal, st.sampled_from(["", "?", "NA", " 7", '"8"', "nan", "x", "1e999", "9,9"]))]
+            * 2,
+            st.sampled_from(["0", "1", "2", "2", "", "0.5", " 1", '"1"']),
+        ),
+        min_size=1,
+        max_size=40,
+    ),
+    target=st.sampled_from(["a", "b", "y"]),
+    line_end=st.sampled_from(["\n", "\r\n", "\r"]),
+    block_size=st.sampled_from([80, 500, 1 << 20]),
+)
+def test_rows_of_numbers_alone_are_read_as_others(
+    tmp_path_factory: pytest.TempPathFactory, cells: Any, target: str, line_end: str, block_size: int
+) -> None:
+    # A file of numbers is read in one go as far as nothing is odd; a column of text makes all of it go the long way.
+    lines = [",".join(row) for row in cells]
+    folder = tmp_path_factory.mktemp("plain")
+    numbers = write(folder, line_end.join(["a,b,y", "1,2,0", *lines]) + line_end, "numbers.csv")
+    mixed = write(
+        folder, line_end.join(["t,a,b,y", "u,1,2,0", *["u," + line for line in lines]]) + line_end, "mixed.csv"
+    )
+    types = dict.fromkeys("aby", "number")
+    results = []
+    for path, more in ((numbers, {}), (mixed, {"t": "text"})):
+        stream = FileStream(path, target, types=types | more, on_bad_row="skip", block_size=block_size)
+        chunks = list(stream.chunks(7))
+        bad = [what.replace("header 4", "header 3") for what in stream.bad_rows]
+        y = np.concatenate([y for _, y in chunks])
+        if path == numbers:
+            X = np.concatenate([X for X, _ in chunks])
+        else:
+            table = pa.concat_tables([X for X, _ in chunks]).drop_columns("t")
+            X = np.column_stack([column.to_numpy() for column in table.columns])
+        results.append((X, y, stream.n_bad_rows, [what for what in bad if "values" not in what]))
+    np.testing.assert_array_equal(results[0][0].view(np.int64), results[1][0].view(np.int64))
+    np.testing.assert_array_equal(results[0][1], results[1][1])
+    assert results[0][2:] == results[1][2:]
+
+
 # ------------------------------------------------------------------------------------------------ every format
 
 

@@ -45,7 +45,8 @@ def split(data, begin, end, final, n_columns, dialect, starts, ends, kinds, rows
     Parameters
     ----------
     data : uint8 array
-        The text; bytes from `begin` to `end` are looked at. It is aligned and has 16 bytes to spare after them.
+        The text; bytes from `begin` to `end` are looked at. It is aligned, and at least
+        16 bytes follow that are zero.
     final : bool
         Whether nothing follows: then the last row needs no line end.
     n_columns : int
@@ -294,14 +295,15 @@ def _to_bits(digits, q, powers):
     return (mantissa & ~_HIDDEN) | (np.uint64(exponent) << np.uint64(52)), True
 
 
-_HIGH_NIBBLES = np.uint64(0xF0F0F0F0F0F0F0F0)
 _ZEROS = np.uint64(0x3030303030303030)
-_SIXES = np.uint64(0x0606060606060606)
-_THREES = np.uint64(0x3333333333333333)
+_LOW_SEVEN = np.uint64(0x7F7F7F7F7F7F7F7F)
+_TO_EIGHTY = np.uint64(0x7676767676767676)  # what lifts 10 and above, but no digit, to 0x80
+_HIGHEST = np.uint64(0x8080808080808080)
+_LOWEST = np.uint64(0x0101010101010101)
 _BYTES_0_4 = np.uint64(0x000000FF000000FF)
 _TENS_EVEN = np.uint64((10**6 << 32) + 100)
 _TENS_ODD = np.uint64((10**4 << 32) + 1)
-_U4, _U7, _U8, _U16, _U64 = (np.uint64(value) for value in (4, 7, 8, 16, 64))
+_U7, _U8, _U16, _U56, _U64 = (np.uint64(value) for value in (7, 8, 16, 56, 64))
 _TEN_MILLION = np.uint64(10**7)
 _TENS = np.array([10**n for n in range(9)], np.uint64)
 _LITTLE = sys.byteorder == "little"
@@ -316,11 +318,6 @@ def _eight(words, i):
 
 
 @kernel(inline=True)
-def _are_digits(eight):
-    return (eight & _HIGH_NIBBLES) | (((eight + _SIXES) & _HIGH_NIBBLES) >> _U4) == _THREES
-
-
-@kernel(inline=True)
 def _value_of_eight(eight):
     """What eight digits say: pairs are joined, then pairs of pairs, and so on, all at once."""
     eight -= _ZEROS
@@ -330,16 +327,20 @@ def _value_of_eight(eight):
 
 
 @kernel(inline=True)
-def _digits(data, words, i, stop, digits, n_digits):
-    """Read on the digits of a number: those so far as a number, and how many of them count."""
-    while _LITTLE and i < stop:
-        n = min(stop - i, 8)
+def _digits(data, words, i, digits, n_digits):
+    """Read on the digits of a number: where they end, all of them as a number, and how many of them count."""
+    while _LITTLE:
         eight = _eight(words, i)
-        if n < 8:  # with zeros before what there is
+        apart = eight ^ _ZEROS
+        other = ((apart & _LOW_SEVEN) + _TO_EIGHTY | apart) & _HIGHEST  # set where there is no digit
+        n = 8
+        if other != _U0:
+            # The lowest of them, minus one, has a bit in each byte below it and in its own.
+            n = np.int64(((((other & (~other + _U1)) - _U1) & _LOWEST) * _LOWEST) >> _U56) - 1
+            if n == 0:
+                break
             spare = np.uint64(8 * (8 - n))
-            eight = eight << spare | _ZEROS >> (_U64 - spare)
-        if not _are_digits(eight):
-            break
+            eight = eight << spare | _ZEROS >> (_U64 - spare)  # with zeros before what there is
         value = _value_of_eight(eight)
         if digits == _U0:
             n_digits += 8
@@ -351,11 +352,10 @@ def _digits(data, words, i, stop, digits, n_digits):
             n_digits += n
         digits = digits * _TENS[n] + value
         i += n
-    while i < stop:
-        d = np.uint64(data[i]) - np.uint64(48)
-        if d > _U9:
+        if n < 8:
             break
-        digits = digits * _TEN + d
+    while not _LITTLE and 48 <= data[i] <= 57:
+        digits = digits * _TEN + np.uint64(data[i]) - np.uint64(48)
         n_digits += digits != _U0
         i += 1
     return i, digits, n_digits
@@ -363,6 +363,38 @@ def _digits(data, words, i, stop, digits, n_digits):
 
 _NAN = np.array([np.nan]).view(np.uint64)[0]
 _SIGN = np.uint64(1 << 63)
+
+
+@kernel(inline=True)
+def _number(data, words, i, powers):
+    """The bits of the number that begins at place `i`, whether they are certain, and where it ends."""
+    negative = data[i] == 45
+    if negative or data[i] == 43:
+        i += 1
+    q = np.int64(0)
+    start = i
+    i, digits, n_digits = _digits(data, words, i, _U0, 0)
+    n_places = i - start
+    if data[i] == 46:
+        point = i + 1
+        i, digits, n_digits = _digits(data, words, point, digits, n_digits)
+        q = point - i
+        n_places -= q
+    certain = n_places > 0 and n_digits <= 19
+    if data[i] == 101 or data[i] == 69:
+        i += 1
+        downward = data[i] == 45
+        if downward or data[i] == 43:
+            i += 1
+        start = i
+        power = np.int64(0)
+        while 48 <= data[i] <= 57:
+            power = min(power * 10 + np.int64(data[i]) - 48, 100_000)
+            i += 1
+        certain = certain and i > start
+        q += -power if downward else power
+    bits, near = _to_bits(digits, q, powers)
+    return bits | _SIGN if negative else bits, certain and near, i
 
 
 @kernel(inline=True)
@@ -392,36 +424,8 @@ def _parse(data, words, i, stop, powers, missing):
             return _NAN, True
     if length == 0:
         return _U0, False
-    negative = data[i] == 45
-    if negative or data[i] == 43:
-        i += 1
-    q = np.int64(0)
-    start = i
-    i, digits, n_digits = _digits(data, words, i, stop, _U0, 0)
-    n_places = i - start
-    if i < stop and data[i] == 46:
-        point = i + 1
-        i, digits, n_digits = _digits(data, words, point, stop, digits, n_digits)
-        q = point - i
-        n_places -= q
-    if n_places == 0 or n_digits > 19:
-        return _U0, False
-    if i < stop and (data[i] == 101 or data[i] == 69):
-        i += 1
-        downward = i < stop and data[i] == 45
-        if i < stop and (downward or data[i] == 43):
-            i += 1
-        if i == stop or stop - i > 5:
-            return _U0, False
-        power = np.int64(0)
-        while i < stop and 48 <= data[i] <= 57:
-            power = power * 10 + np.int64(data[i]) - 48
-            i += 1
-        q += -power if downward else power
-    if i != stop:
-        return _U0, False
-    bits, certain = _to_bits(digits, q, powers)
-    return bits | _SIGN if negative else bits, certain
+    bits, certain, end = _number(data, words, i, powers)
+    return bits, certain and end == stop
 
 
 @kernel
@@ -460,6 +464,67 @@ def numbers(data, starts, ends, columns, missing, powers, bits, clear):
             if not certain:
                 unclear += 1
     return unclear
+
+
+@kernel
+def plain(data, begin, end, dialect, target, powers, X, y, rows):
+    """Read rows of numbers without quotation marks, all at once, as long as everything is clear.
+
+    Parameters
+    ----------
+    data, begin, end, dialect
+        As for :func:`split`.
+    target : int
+        Which column goes into `y`.
+    powers : uint64 array
+        :data:`POWERS`.
+    X, y : uint64 arrays of shape (capacity, n_columns - 1) and (capacity,)
+        Filled with the bits of the numbers.
+    rows : int64 array of shape (capacity,)
+        Filled with the line of each row (from 0).
+
+    Returns
+    -------
+    tuple
+        Number of rows, the place up to which the text has been dealt with, and the lines until there. It stops short
+        of `end` where a row is not complete or not clear: that is left to :func:`split`.
+    """
+    words = data[: len(data) // 8 * 8].view(np.uint64)
+    delimiter, quote, other_quote = dialect[0], dialect[1], dialect[2]
+    missing = dialect[5]
+    last = X.shape[1]
+    n = line = 0
+    i = begin
+    while n < len(y):
+        row_begin = i
+        for j in range(last + 1):
+            start = i
+            value, certain, i = _number(data, words, i, powers)
+            wanted = delimiter if j < last else _LF
+            if not certain or data[i] != wanted:
+                i = start
+                while i < end and data[i] != delimiter and data[i] != _LF and data[i] != _CR:
+                    i += 1
+                if i >= end or data[start] == quote or data[start] == other_quote:
+                    return n, row_begin, line
+                if (data[i] == delimiter) != (j < last):
+                    return n, row_begin, line
+                value, certain = _parse(data, words, start, i, powers, missing)
+                if not certain or (data[i] == _CR and i + 1 == end):
+                    return n, row_begin, line
+                if data[i] == _CR and data[i + 1] == _LF:
+                    i += 1
+            if i >= end:
+                return n, row_begin, line
+            i += 1
+            if j == target:
+                y[n] = value
+            else:
+                X[n, j - (j > target)] = value
+        rows[n] = line
+        line += 1
+        n += 1
+    return n, i, line
 
 
 @kernel

@@ -16,7 +16,7 @@ from anabranch.stream._source import Bytes, CutOff, Source, read_fully
 from anabranch.stream._table import Bad, Part, Table
 
 LONGEST_ROW = 1 << 24  # bytes; a longer row can only be a quotation mark that is never closed
-_SPARE = 16  # bytes that kernels may look at beyond the text
+SPARE = 16  # bytes that kernels may look at beyond the text
 _CAPACITY = 1 << 18  # cells that are cut at a time
 
 Bits = npt.NDArray[np.uint8]
@@ -51,6 +51,14 @@ class Cut(NamedTuple):
     cells: Any
 
 
+class Plain(NamedTuple):
+    """Cells of rows that are numbers throughout: features, labels, lines."""
+
+    X: npt.NDArray[np.float64]
+    y: npt.NDArray[np.float64]
+    rows: npt.NDArray[np.int64]
+
+
 class Block(NamedTuple):
     """Rows that are complete, as a kernel cut them, and what could not be cut."""
 
@@ -63,7 +71,7 @@ class Block(NamedTuple):
 
 def buffer(size: int) -> Bits:
     """Room for text, with what kernels may look at beyond it."""
-    return np.empty(size + _SPARE, np.uint8)
+    return np.zeros(size + SPARE, np.uint8)
 
 
 def as_buffer(text: bytes) -> Bits:
@@ -101,8 +109,8 @@ def blocks(source: Source, kernel: Kernel, block_size: int, header: bytes, line:
         resync = False  # within the rest of a row that was too long
         while True:
             if not final:
-                if have == len(data) - _SPARE:  # a row that fills all there is
-                    bigger = buffer(2 * (len(data) - _SPARE))
+                if have == len(data) - SPARE:  # a row that fills all there is
+                    bigger = buffer(2 * (len(data) - SPARE))
                     bigger[:have] = data[:have]
                     data = bigger
                 have, final, cut_off = _fill(file, data, have, wait=not source.can_block)
@@ -143,7 +151,7 @@ def _fill(file: Bytes, data: Bits, have: int, wait: bool) -> tuple[int, bool, Cu
 
     Returns the bytes there are, whether that was the end, and whether it came before its time.
     """
-    room = len(data) - _SPARE
+    room = len(data) - SPARE
     while have < room:
         try:
             piece = file.read(room - have)
@@ -171,11 +179,16 @@ class Cells:
     ----------
     n_columns : int
     dialect : Dialect
+    table : Table, optional
+        What the columns hold: where all are numbers, rows without peculiarities are read in one go.
     """
 
-    def __init__(self, n_columns: int, dialect: Dialect) -> None:
+    def __init__(self, n_columns: int, dialect: Dialect, table: Table | None = None) -> None:
         self.n_columns = n_columns
         self.dialect = dialect
+        self._table = table
+        numeric = table is not None and all(kind in ("number", "whole") for kind in table.kinds)
+        self._plain = numeric and n_columns > 1 and dialect.delimiter not in "+-.0123456789eE"
         self._codes = dialect.codes
         capacity = max(1, _CAPACITY // n_columns)
         self._starts = np.empty((capacity, n_columns), np.int32)
@@ -188,6 +201,7 @@ class Cells:
         """Find the cells of as many rows as there is room for, and no more than `most`."""
         from anabranch.kernels import text
 
+        data[have : have + SPARE] = 0
         room = (self._starts, self._ends, self._kinds, self._rows, self._troubles)
         found: tuple[int, int, int, int] = text.split(
             data, 0, have, final, self.n_columns, self._codes, *(array[:most] for array in room)
@@ -196,9 +210,33 @@ class Cells:
 
     def cut(self, data: Bits, have: int, final: bool) -> Cut:
         """Cut a block; the cells are good until the next call."""
+        if self._plain and (cut := self._numbers_alone(data, have)) is not None:
+            return cut
         n, n_troubles, place, lines = self._split(data, have, final, None)
         cells = (self._starts[:n], self._ends[:n], self._kinds[:n], self._rows[:n])
         return Cut(n, self._troubles[:n_troubles], place, lines, cells)
+
+    def _numbers_alone(self, data: Bits, have: int) -> Cut | None:
+        """Read rows up to the first one that is not as plain as can be; None if there is nothing before it."""
+        from anabranch.kernels import text
+
+        assert self._table is not None
+        data[have : have + SPARE] = 0
+        capacity = have // (2 * self.n_columns) + 1
+        X, y = np.empty((capacity, self.n_columns - 1)), np.empty(capacity)
+        rows = np.empty(capacity, np.int64)
+        n, place, lines = text.plain(
+            data, 0, have, self._codes, self._table.target, text.POWERS, X.view(np.uint64), y.view(np.uint64), rows
+        )
+        labels = y[:n]
+        fits = ~np.isnan(labels)
+        if self._table.kinds[self._table.target] == "whole":
+            fits &= (np.abs(labels) < _table.WHOLE) & (labels == np.floor(labels))
+            if self._table.classes is not None:
+                fits &= np.isin(labels, self._table.classes)
+        if not n or not fits.all():
+            return None
+        return Cut(n, self._troubles[:0], place, lines, Plain(X[:n], labels, rows[:n]))
 
     def first(self, data: Bits, have: int, final: bool) -> tuple[list[bytes], int, int, int] | None:
         """The cells of the first row, whatever their number; its line (from 0), where it ends, the lines until there.
@@ -292,7 +330,7 @@ class CellReader:
 
     def parts(self) -> Iterator[Part]:
         """Read the file from its beginning."""
-        cells = Cells(len(self.table.names), self.dialect)
+        cells = Cells(len(self.table.names), self.dialect, self.table)
         for block in blocks(self.source, cells.cut, self.block_size, self._header_bytes, self._line, quoted=True):
             if block.lost is not None:
                 yield Part(None, np.empty(0), [Bad(0, block.lost)], block.fatal)
@@ -303,6 +341,8 @@ class CellReader:
         """Turn a block's cells into a part of the stream."""
         data, cut, line, _, _ = block
         table = self.table
+        if isinstance(cut.cells, Plain):
+            return Part(cut.cells.X, table.labels(cut.cells.y)[0])
         wrong: dict[int, str] = {}
         rows = cut.cells[3]
         try:

@@ -12,7 +12,7 @@ import numpy as np
 
 from anabranch.stream import _table
 from anabranch.stream._arrow import arrow
-from anabranch.stream._cells import LONGEST_ROW, Block, CellReader, Cells, Dialect
+from anabranch.stream._cells import LONGEST_ROW, Block, CellReader, Cells, Dialect, Plain
 from anabranch.stream._source import CutOff, Source
 from anabranch.stream._table import Part, Table
 from anabranch.stream.csv_reader import refuse_binary
@@ -144,6 +144,8 @@ class ArffReader(CellReader):
         """Turn a block's cells into a part of the stream; one with sparse rows goes row by row."""
         from anabranch.kernels import text
 
+        if isinstance(block.cut.cells, Plain):
+            return super().read(cells, block)
         rows = block.cut.cells[3]
         weighted = np.flatnonzero(rows[:, 3] >= 0)
         sparse = bool((block.cut.troubles[:, 0] == text.SPARSE).any())

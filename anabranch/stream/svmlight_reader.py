@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anabranch.stream import _table
-from anabranch.stream._cells import LONGEST_ROW, Bits, Block, Cut, as_buffer, blocks
+from anabranch.stream._cells import LONGEST_ROW, SPARE, Bits, Block, Cut, as_buffer, blocks
 from anabranch.stream._source import CutOff, Source
 from anabranch.stream._table import Bad, Part, Table
 from anabranch.stream.csv_reader import refuse_binary
@@ -175,6 +175,7 @@ class _Pairs:
         from anabranch.kernels import text
 
         self._make_room(len(data))
+        data[have : have + SPARE] = 0
         n, n_troubles, place, lines = text.pairs(
             data,
             0,
