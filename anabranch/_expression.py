@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import ast
 import difflib
-import importlib
-import importlib.util
 import inspect
-import pkgutil
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 __all__ = [
@@ -32,7 +30,6 @@ __all__ = [
 
 _LONGEST = 10_000  # characters; nothing sensible is longer
 _SUFFIXES = ("Classifier", "Regressor")
-_NO_LEARNERS = {"cli", "datasets", "drift", "evaluation", "kernels", "metrics", "papers", "stream", "testing"}
 
 
 class ExpressionError(ValueError):
@@ -278,31 +275,9 @@ def _without_suffix(name: str) -> str:
 
 def learners() -> list[type]:
     """All learners of the library, sorted by name."""
-    if importlib.util.find_spec("anabranch.testing") is not None:
-        testing = importlib.import_module("anabranch.testing")
-        all_learners: Callable[[], Sequence[type]] | None = getattr(testing, "all_learners", None)
-        if all_learners is not None:
-            return list(all_learners())
-    import anabranch
-    from anabranch.base import StreamLearner
+    from anabranch.testing import all_learners
 
-    found: dict[str, type] = {}
-    for module_info in pkgutil.walk_packages(anabranch.__path__, "anabranch."):
-        parts = module_info.name.split(".")[1:]
-        if parts[0] in _NO_LEARNERS or any(part.startswith("_") for part in parts):
-            continue
-        module = importlib.import_module(module_info.name)
-        for value in vars(module).values():
-            if (
-                isinstance(value, type)
-                and issubclass(value, StreamLearner)
-                and value.__module__ == module_info.name
-                and module_info.name != "anabranch.base"
-                and not value.__name__.startswith("_")
-                and not inspect.isabstract(value)
-            ):
-                found[value.__name__] = value
-    return [found[name] for name in sorted(found)]
+    return list(all_learners())
 
 
 def learner_names() -> dict[str, type]:
@@ -314,6 +289,26 @@ def learner_names() -> dict[str, type]:
             if cls.__name__.endswith(suffix):
                 names.setdefault(short_name(cls), cls)
     return names | {cls.__name__: cls for cls in classes}
+
+
+class _Learners(Mapping[str, type]):
+    """What `learner_names` returns; as long as only names are asked for that there are, the others are not imported."""
+
+    @cached_property
+    def _all(self) -> dict[str, type]:
+        return learner_names()
+
+    def __getitem__(self, name: str) -> type:
+        from anabranch.testing import find_learner
+
+        found = (find_learner(name + suffix) for suffix in ("", *_SUFFIXES))
+        return next((cls for cls in found if cls is not None), None) or self._all[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
 
 
 def learner(text: str, defaults: Mapping[str, Any] | None = None) -> Any:
@@ -340,7 +335,7 @@ def learner(text: str, defaults: Mapping[str, Any] | None = None) -> Any:
         ...
     anabranch._expression.ExpressionError: HoeffdingTree has no parameter 'grace_periode'. Did you mean ...
     """
-    return parse(text).build(learner_names(), "learner", defaults)
+    return parse(text).build(_Learners(), "learner", defaults)
 
 
 def stream(text: str, defaults: Mapping[str, Any] | None = None) -> Any:

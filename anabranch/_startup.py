@@ -5,8 +5,22 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
+
+# What scikit-learn imports, and no run asks for unless it needs it. (narwhals: for data frames.)
+SELDOM_USED = (
+    "asyncio",
+    "narwhals",
+    "narwhals.stable",
+    "narwhals.stable.v2",
+    "numpy.f2py",
+    "numpy.testing",
+    "pandas",
+    "scipy.special",
+    "scipy.stats",
+)
 
 
 class _Later(ModuleType):
@@ -19,6 +33,9 @@ class _Later(ModuleType):
         if sys.modules.get(self.__name__) is self:
             del sys.modules[self.__name__]
         module = importlib.import_module(self.__name__)
+        for below, later in list(sys.modules.items()):
+            if isinstance(later, _Later) and below.rpartition(".")[0] == self.__name__:
+                setattr(module, below.rpartition(".")[2], later)
         self.__dict__.update(module.__dict__)
         return getattr(module, name)
 
@@ -26,13 +43,13 @@ class _Later(ModuleType):
 def import_later(*names: str) -> None:
     """Let modules be imported at their first use, wherever they are imported from then on.
 
-    Importing scikit-learn takes most of the time of a short run, and most of that goes into ``scipy.stats`` and
-    pandas, which it imports for functions that no run calls. This is for the command, whose process is its own.
+    Importing scikit-learn takes most of the time of a short run, and most of that goes into ``scipy.stats``, pandas and
+    others, which it imports for functions that no run calls. This is for the command, whose process is its own.
 
     Parameters
     ----------
     names : str
-        Modules; those that are not installed, or imported already, are left alone.
+        Modules, a package before what is in it; those that are not installed, or imported already, are left alone.
 
     Examples
     --------
@@ -40,11 +57,11 @@ def import_later(*names: str) -> None:
     """
     for name in names:
         parent, _, child = name.rpartition(".")
-        if name in sys.modules or importlib.util.find_spec(parent or name) is None:
+        if name in sys.modules or importlib.util.find_spec(name.partition(".")[0]) is None:
             continue
-        if parent:
-            importlib.import_module(parent)
-        spec = importlib.util.find_spec(name)
+        spec: ModuleSpec | None = ModuleSpec(name, None)
+        if not isinstance(sys.modules.get(parent), _Later):  # in which case it is not even looked for
+            spec = importlib.util.find_spec(name)  # imports the parent
         if spec is None:
             continue
         module = _Later(name)

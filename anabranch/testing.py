@@ -33,8 +33,11 @@ import inspect
 import itertools
 import pickle
 import pkgutil
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -194,15 +197,46 @@ def all_learners() -> list[type[StreamLearner]]:
     """
     found: set[type[StreamLearner]] = set()
     for info in pkgutil.walk_packages(anabranch.__path__, "anabranch."):
-        parts = info.name.split(".")[1:]
-        if parts[0] in _WITHOUT_LEARNERS or any(part.startswith("_") for part in parts):
-            continue
-        module = importlib.import_module(info.name)
-        for _, cls in inspect.getmembers(module, inspect.isclass):
-            base = cls.__name__.startswith("Stream")
-            if issubclass(cls, StreamLearner) and cls.__module__ == module.__name__ and not base:
-                found.add(cls)
+        if _may_hold_learners(info.name):
+            module = importlib.import_module(info.name)
+            found.update(cls for _, cls in inspect.getmembers(module) if _is_learner(cls, module))
     return sorted(found, key=lambda cls: cls.__name__)
+
+
+def find_learner(name: str) -> type[StreamLearner] | None:
+    """The learner class of a name, importing nothing that does not define it; None if no source tells where it is.
+
+    Examples
+    --------
+    >>> find_learner("GaussianNB").__module__
+    'anabranch.naive_bayes.gaussian_nb'
+    >>> find_learner("NaiveBayes")
+    """
+    definition = re.compile(rf"^class {re.escape(name)}\b", re.MULTILINE)
+    for folder in map(Path, anabranch.__path__):
+        for path in sorted(folder.rglob("*.py")):
+            module_name = ".".join(["anabranch", *path.relative_to(folder).with_suffix("").parts])
+            if _may_hold_learners(module_name) and definition.search(path.read_text(encoding="utf-8")):
+                module = importlib.import_module(module_name)
+                cls = getattr(module, name, None)
+                if _is_learner(cls, module):
+                    return cls
+    return None
+
+
+def _may_hold_learners(module: str) -> bool:
+    parts = module.split(".")[1:]
+    return parts[0] not in _WITHOUT_LEARNERS and not any(part.startswith("_") for part in parts)
+
+
+def _is_learner(cls: Any, module: ModuleType) -> bool:
+    """Whether something in a module is a learner that is defined there."""
+    return (
+        inspect.isclass(cls)
+        and issubclass(cls, StreamLearner)
+        and cls.__module__ == module.__name__
+        and not cls.__name__.startswith("Stream")
+    )
 
 
 def variants() -> list[StreamLearner]:

@@ -135,13 +135,19 @@ def test_run_on_standard_input_and_on_a_growing_file(csv):
 
 def test_what_the_command_leaves_for_later():
     code = (
-        "import sys\nfrom anabranch._startup import import_later\nimport_later('scipy.stats', 'pandas')\n"
-        "import sklearn.base\nprint('scipy.stats._stats_py' in sys.modules, 'pandas.core' in sys.modules)\n"
-        "import scipy.stats, pandas.api.types\nfrom pandas import Series\n"
-        "print(scipy.stats.norm.cdf(0), Series([1, 2]).sum(), pandas.api.types.is_list_like([]))\n"
+        "import sys\nfrom anabranch._startup import SELDOM_USED, import_later\nimport_later(*SELDOM_USED)\n"
+        "import sklearn.base\n"
+        "print([n for n in SELDOM_USED if any(loaded.startswith(n + '._') for loaded in sys.modules)])\n"
+        "import asyncio.queues, numpy, scipy.stats, scipy.special, pandas.api.types, narwhals.stable.v2, narwhals\n"
+        "from pandas import Series\nfrom sklearn.utils.validation import nw\n"
+        "print(scipy.stats.norm.cdf(0), scipy.special.expit(0), numpy.testing.assert_equal(1, 1))\n"
+        "print(Series([1, 2]).sum(), pandas.api.types.is_list_like([]))\n"
+        "from_native = narwhals.stable.v2.from_native\n"
+        "print(from_native(Series([1, 2]), series_only=True).sum(), nw.from_native is from_native)\n"
+        "print(asyncio.run(asyncio.sleep(0, 'slept')))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["False False", "0.5 3 True"]
+    assert done.stdout.splitlines() == ["[]", "0.5 0.5 None", "3 True", "3 True", "slept"]
 
 
 def test_run_on_a_file(csv):

@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -104,6 +107,17 @@ def test_learners():
     assert _expression.learner("HoeffdingTree(grace_period=7, leaf_prediction='mc')").grace_period == 7
     names = _expression.learner_names()
     assert all(names[cls.__name__] is cls for cls in _expression.learners())
+    assert {name: _expression._Learners()[name] for name in names} == names == dict(_expression._Learners())
+
+
+def test_learners_are_imported_when_asked_for():
+    code = (
+        "import sys\nfrom anabranch import _expression\n"
+        "print(_expression.learner('GaussianNB(var_smoothing=0)'))\n"
+        "print([name for name in ('naive_bayes', 'tree', 'linear_model') if f'anabranch.{name}' in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["GaussianNB(var_smoothing=0)", "['naive_bayes']"]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from anabranch.cli import datasets, generate, listing, predict, reproduce, run, warmup
-from anabranch.cli._process import Group, open_standard_streams
+from anabranch.cli._process import Command, Group, open_standard_streams
 
 __all__ = ["app", "main"]
 
@@ -78,4 +78,4 @@ for _name, _command, _examples in (
     ("datasets", datasets.datasets, None),
     ("warmup", warmup.warmup, None),
 ):
-    app.command(_name, epilog=_examples)(_command)
+    app.command(_name, cls=Command, epilog=_examples)(_command)

@@ -82,10 +82,10 @@ def reproduce(
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"--out: {folder} is a file, not a folder")
 
-    from anabranch._startup import import_later
+    from anabranch._startup import SELDOM_USED, import_later
     from anabranch.papers._reproduction import reproduce as carry_out
 
-    import_later("scipy.stats", "pandas")
+    import_later(*SELDOM_USED)
     with _Units(paper, experiment.main_metric, shown=not quiet) as progress:
         try:
             done = carry_out(experiment, choice, folder, n_jobs, progress.update)

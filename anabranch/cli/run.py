@@ -162,9 +162,9 @@ def run(
     if plot is not None:
         _check_plot(plot)
 
-    from anabranch._startup import import_later
+    from anabranch._startup import SELDOM_USED, import_later
 
-    import_later("scipy.stats", "pandas")
+    import_later(*SELDOM_USED)
 
     from anabranch import _expression
     from anabranch import checkpoint as checkpoints

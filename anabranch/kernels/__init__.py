@@ -30,6 +30,7 @@ from typing import Any, TypeVar, overload
 
 import numba
 from numba.core import event
+from numba.core.caching import NullCache
 
 from anabranch._cache import user_cache
 
@@ -181,17 +182,39 @@ def kernel(function: F | None = None, *, inline: bool | None = None) -> F | Call
 
 def _compiled(function: F, options: dict[str, Any]) -> F:
     _ours.add(function.__module__)
-    source = Path(function.__code__.co_filename).resolve()
-    ours = source.parent == _HERE
-    folder = cache_folder(source if ours else source.parent) if source.is_file() else None
-    if folder is None:
-        return numba.njit(function, **options)  # type: ignore[no-any-return]
-    saved = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(folder)
-    try:
-        return numba.njit(function, cache=True, **options)  # type: ignore[no-any-return]
-    finally:
-        numba.config.CACHE_DIR = saved
+    result = numba.njit(function, **options)
+    folder = _folder_of(function.__code__.co_filename)
+    if folder is not None and hasattr(result, "enable_caching"):  # unless numba was told not to compile
+        result._cache = _CacheWhenCalled(result, folder)
+    return result  # type: ignore[no-any-return]
+
+
+@cache
+def _folder_of(filename: str) -> Path | None:
+    """Where kernels of a source file are kept compiled."""
+    source = Path(filename).resolve()
+    if not source.is_file():
+        return None
+    return cache_folder(source if source.parent == _HERE else source.parent)
+
+
+class _CacheWhenCalled(NullCache):  # type: ignore[misc]
+    """Turns on numba's disk cache for a kernel when it is first asked for.
+
+    Numba looks at several files to do so, which for a hundred kernels takes longer than to load the few that are used.
+    """
+
+    def __init__(self, dispatcher: Any, folder: Path) -> None:
+        self.dispatcher, self.folder = dispatcher, folder
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        saved = numba.config.CACHE_DIR
+        numba.config.CACHE_DIR = str(self.folder)
+        try:
+            self.dispatcher.enable_caching()
+        finally:
+            numba.config.CACHE_DIR = saved
+        return self.dispatcher._cache.load_overload(sig, target_context)
 
 
 _entries: dict[Any, Callable[..., Any]] = {}
