@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_regressor
 
-__all__ = ["exercise", "exercise_metrics", "exercise_streams", "read_files"]
+__all__ = ["exercise", "exercise_detectors", "exercise_metrics", "exercise_streams", "read_files"]
 
 
 def exercise(cls: Any) -> None:
@@ -64,6 +64,15 @@ def exercise(cls: Any) -> None:
         rows = [{"size": float(x), "colour": "red", "late": "text"} for x in X[:100, 0]]
         learner.test_then_train(rows, y[:100] if regressor else [f"class {label}" for label in y[:100]])
         learner.predict(rows)
+
+
+def exercise_detectors() -> None:
+    """Give a change detector values in an array and one by one: all share the same kernels."""
+    from anabranch.drift import DDM
+
+    detector = DDM()
+    detector.update([0.0, 1.0])
+    detector.update(0.0)
 
 
 def exercise_metrics() -> None:

@@ -187,7 +187,9 @@ def against_river(rows: int, report: harness.Report, settings: argparse.Namespac
 def main() -> int:
     parser = harness.contest_options(__doc__, peers=("moa", "river"))
     parser.add_argument("--rows", type=int, default=ROWS, metavar="N", help=f"values for River (default: {ROWS:,})")
-    parser.add_argument("--moa-rows", type=int, default=20_000, metavar="N", help="values per sequence (default: 20,000)")
+    parser.add_argument(
+        "--moa-rows", type=int, default=20_000, metavar="N", help="values per sequence (default: 20,000)"
+    )
     settings = parser.parse_args()
     harness.on_one_thread()
     report = harness.Report("drift", settings)

@@ -650,7 +650,7 @@ def test_list():
 
 def test_list_as_json():
     everything = json.loads(invoke("list", "--json").stdout)
-    assert list(everything) == ["datasets", "generators", "learners", "metrics"]
+    assert list(everything) == ["datasets", "detectors", "generators", "learners", "metrics"]
     for kind, entries in everything.items():
         assert json.loads(invoke("list", kind, "--json").stdout) == entries
         assert all(entry["name"] and entry["summary"] for entry in entries)

@@ -622,9 +622,7 @@ class One:
     def __init__(self, kind, settings, state):
         self.state = state
         self._settings = settings
-        self._table = np.array(
-            [kind, settings.ctypes.data, settings.size, state.ctypes.data, state.size], np.int64
-        )
+        self._table = np.array([kind, settings.ctypes.data, settings.size, state.ctypes.data, state.size], np.int64)
         _one.compile(_ONE_TYPES)
         # To look at an array takes numba some 60 ns, at a whole number 25, at a float next to nothing; floats hold
         # addresses exactly. And a method is called faster than a partial.
