@@ -36,6 +36,7 @@ import pkgutil
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from operator import methodcaller
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -1075,7 +1076,7 @@ def check_detector_input(detector: Any) -> None:
         lambda c: c.astype(object),
     ]
     if not _takes_pairs(detector):
-        kinds += [lambda c, kind=kind: c.astype(kind) for kind in (np.float32, np.int64, np.uint8, np.bool_)]
+        kinds += [methodcaller("astype", kind) for kind in (np.float32, np.int64, np.uint8, np.bool_)]
         kinds.append(lambda c: np.repeat(c, 2)[::2])
     for kind in kinds:
         it = clone(detector)
@@ -1088,8 +1089,9 @@ def check_detector_input(detector: Any) -> None:
     rng = np.random.default_rng(0)
     for name, columns in _sequences(detector):
         gaps = rng.random(len(columns[0])) < 0.3
-        holes = (np.where(gaps, None, columns[0]) if _takes_pairs(detector) else np.where(gaps, np.nan, columns[0]),)
-        holed = (*holes, *columns[1:])
+        first: NDArray[Any] = columns[0].astype(object) if _takes_pairs(detector) else columns[0].copy()
+        first[gaps] = None if _takes_pairs(detector) else np.nan
+        holed = (first, *columns[1:])
         skipping = clone(detector).set_params(nan_policy="skip")
         without, fired = _watched(skipping, tuple(column[~gaps] for column in columns), [1000])
         it, there = _watched(skipping, holed, [1000])

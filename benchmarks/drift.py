@@ -36,7 +36,8 @@ IN_MOA: list[tuple[str, dict[str, Any], str, str]] = [
     ("HDDMW", {}, "HDDM_W_Test", ""),
     ("HDDMW", {"two_sided": True, "newest_weight": 0.1}, "HDDM_W_Test", "-m 0.1 -t Two-sided"),
     ("PageHinkley", {"rise_from": "zero"}, "PageHinkleyDM", ""),
-    ("PageHinkley", {"rise_from": "zero", "threshold": 10.0, "delta": 0.02, "min_values": 100}, "PageHinkleyDM", "-l 10 -d 0.02 -n 100"),
+    ("PageHinkley", {"rise_from": "zero", "threshold": 10.0, "delta": 0.02, "min_values": 100}, "PageHinkleyDM",
+     "-l 10 -d 0.02 -n 100"),
 ]  # fmt: skip
 
 

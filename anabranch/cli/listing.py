@@ -16,13 +16,13 @@ def list_(
         str | None,
         typer.Argument(
             metavar="WHAT",
-            help="datasets, generators, learners or metrics; everything if left out.",
+            help="datasets, detectors, generators, learners or metrics; everything if left out.",
             show_default=False,
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List data sets, generators, learners and metrics by the names that 'run' knows them by."""
+    """List data sets, generators, learners and metrics by their names in 'run', and change detectors."""
     if what is not None and what not in _LISTS:
         from anabranch._expression import suggestion
 
@@ -107,6 +107,20 @@ def _parameters(cls: type) -> dict[str, Any]:
     }
 
 
+def _listed_detectors() -> list[dict[str, Any]]:
+    from anabranch import drift
+
+    return [
+        {
+            "name": name,
+            "class": f"{cls.__module__}.{name}",
+            "summary": _first_sentence(cls.__doc__),
+            "parameters": _parameters(cls),
+        }
+        for name, cls in ((name, getattr(drift, name)) for name in drift.__all__ if name != "DriftDetector")
+    ]
+
+
 def _listed_generators() -> list[dict[str, Any]]:
     from anabranch.stream import GENERATORS
 
@@ -150,6 +164,7 @@ def _listed_metrics() -> list[dict[str, Any]]:
 
 _LISTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "datasets": listed_datasets,
+    "detectors": _listed_detectors,
     "generators": _listed_generators,
     "learners": _listed_learners,
     "metrics": _listed_metrics,

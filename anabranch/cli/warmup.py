@@ -13,7 +13,13 @@ def warmup() -> None:
     import time
 
     from anabranch import _expression
-    from anabranch._warmup import exercise, exercise_metrics, exercise_streams, read_files
+    from anabranch._warmup import (
+        exercise,
+        exercise_detectors,
+        exercise_metrics,
+        exercise_streams,
+        read_files,
+    )
     from anabranch.kernels import cache_folder, checks, compilations
 
     start = time.perf_counter()
@@ -21,6 +27,7 @@ def warmup() -> None:
     for number, cls in enumerate(classes, 1):
         print(f"[{number}/{len(classes)}] {cls.__name__}", file=sys.stderr, flush=True)
         exercise(cls)
+    exercise_detectors()
     exercise_metrics()
     read_files()
     exercise_streams()

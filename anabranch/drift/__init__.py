@@ -1,4 +1,4 @@
-"""Change detectors: has the distribution of a stream of values changed?"""
+"""Change detectors: where has the distribution of a stream of values changed."""
 
 from anabranch.drift.adwin import ADWIN
 from anabranch.drift.base import DriftDetector

@@ -22,7 +22,7 @@ class ADWIN(CompiledDetector):
     """Adaptive windowing: a window as long as its mean has not changed, cut where it has.
 
     The latest values lie in a window. Wherever it could be cut in two, the means of both parts are compared; if they
-    differ by more than chance allows (a bound with confidence ``delta``), the oldest values go, and a drift is detected.
+    differ by more than chance allows (a bound with confidence ``delta``), the oldest values go: a drift.
     The window is kept as a histogram with buckets of 1, 2, 4, ... values, at most ``max_buckets`` of each, so that
     n values take memory in proportion to log n.
 
@@ -55,7 +55,7 @@ class ADWIN(CompiledDetector):
 
     Notes
     -----
-    Values may be any numbers; the bound is proven for numbers from 0 to 1, and is adjusted to the variance in the window.
+    Values may be any numbers; the bound is proven for numbers from 0 to 1, and follows the variance in the window.
     There is no warning. After a drift the window keeps what is
     newer than the change.
 

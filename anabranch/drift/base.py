@@ -55,7 +55,7 @@ class DriftDetector(Persistent):
       starts anew by itself.
 
     Its constructor keeps the parameters under their names and does nothing else, as scikit-learn has it;
-    ``nan_policy`` should be among them. ``_constraints`` says what each of them may be, ``_low``, ``_high`` and ``_whole``
+    ``nan_policy`` should be among them. ``_constraints`` says what each may be, ``_low``, ``_high`` and ``_whole``
     what values may be. The state should be arrays and numbers: then it can be saved.
 
     Attributes
@@ -125,10 +125,7 @@ class DriftDetector(Persistent):
         """Take in values that have been checked, and write what each of them made the detector say."""
         level = self._level
         for i, value in enumerate(values.tolist()):
-            if value != value:
-                level = _after_gap(level)
-            else:
-                level = self._step(value)
+            level = _after_gap(level) if value != value else self._step(value)
             levels[i] = level
 
     def _bind(self) -> Callable[[float], int]:
@@ -149,7 +146,7 @@ class DriftDetector(Persistent):
     # ------------------------------------------------------------------------------------ public
 
     @overload
-    def update(self, value: float) -> bool: ...  # type: ignore[overload-overlap]
+    def update(self, value: float) -> bool: ...
 
     @overload
     def update(self, value: ArrayLike) -> Positions: ...
@@ -386,7 +383,8 @@ class CompiledDetector(DriftDetector):
         from anabranch.kernels import drift as kernels
 
         self._one = kernels.One(self._kind, self._settings, self._state)  # it must outlive its call
-        return self._one.call
+        call: Callable[[float], int] = self._one.call
+        return call
 
     def _still_bound(self, call: Callable[[float], int]) -> Callable[[float], int]:
         return call if self._one.state is self._state else self._bind()

@@ -37,8 +37,8 @@ class DDM(CompiledDetector):
 
     Notes
     -----
-    A value is 1 for an error and 0 for a hit, or anything between. All is as in MOA. After ``min_values`` values without
-    a single error s_min is 0, and the first error is a drift: so it is in the paper [1]_ and everywhere else.
+    A value is 1 for an error and 0 for a hit, or anything between. All is as in MOA. After ``min_values`` values
+    without a single error s_min is 0, and the first error is a drift: so it is in the paper [1]_ and everywhere else.
 
     References
     ----------

@@ -173,7 +173,7 @@ class DDMOCI(CompiledDetector):
     def class_sizes_(self) -> NDArray[np.float64]:
         """Decayed share of each class."""
         shares = self._per_class()[:, _SHARE]
-        return shares / shares.sum()
+        return np.asarray(shares / shares.sum())
 
     @property
     def recalls_(self) -> NDArray[np.float64]:
@@ -198,9 +198,9 @@ class DDMOCI(CompiledDetector):
                 f"DDMOCI: y_true[{int(np.argmax(missing))}] is missing. Leave such rows out, or have them passed over "
                 "with nan_policy='skip'."
             )
-        hits = codes == grown.encode(predicted, grow=False)[0]
+        hits = np.asarray(codes == grown.encode(predicted, grow=False)[0])
         self._labels = grown
-        return np.where(missing, np.nan, 2.0 * codes + hits)
+        return np.asarray(np.where(missing, np.nan, 2.0 * codes + hits), np.float64)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

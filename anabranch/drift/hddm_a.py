@@ -40,8 +40,8 @@ class HDDMA(CompiledDetector):
 
     Notes
     -----
-    Values are numbers from 0 to 1, such as errors. All is as in MOA, which is by the authors of [1]_. (River calls a fall
-    a drift as well, if asked to look at both sides.)
+    Values are numbers from 0 to 1, such as errors. All is as in MOA, which is by the authors of [1]_. (River calls a
+    fall a drift as well, if asked to look at both sides.)
 
     References
     ----------

@@ -20,8 +20,8 @@ _TIME, _FILLED, _SEED, _DRAWS, _DISTANCE, _HEAD = range(6)
 class KSWIN(CompiledDetector):
     """Kolmogorov-Smirnov windowing: the latest values against a sample of those before, whatever has changed in them.
 
-    A window holds the latest ``window_size`` values. At each value the latest ``stat_size`` of them are compared with as
-    many drawn from the others: if a two-sample Kolmogorov-Smirnov test says that they are of one distribution with a
+    A window holds the latest ``window_size`` values. At each value the latest ``stat_size`` of them are compared with
+    as many drawn from the others: if a two-sample Kolmogorov-Smirnov test says that they are of one distribution with a
     p-value of at most ``alpha``, there is a drift, and the window keeps the latest ``stat_size`` values only.
 
     Parameters
@@ -46,13 +46,13 @@ class KSWIN(CompiledDetector):
 
     Notes
     -----
-    Any change of the distribution counts, not that of the mean alone, and there is no warning. The p-value is exact, not
-    asymptotic: the chance that a path of ``stat_size`` steps up and as many down strays as far from its start, by
+    Any change of the distribution counts, not that of the mean alone, and there is no warning. The p-value is exact,
+    not asymptotic: the chance that a path of ``stat_size`` steps up and as many down strays as far from its start, by
     the reflection principle. Equal values move both distribution functions at once. As in River and scikit-multiflow a
     distance between the distributions of 0.1 or less is never a drift, which matters for large ``stat_size`` alone.
 
-    The window is kept in order of size; one walk through it draws the sample and finds the distance. Draws depend on the
-    seed and on the number of draws before.
+    The window is kept in order of size; one walk through it draws the sample and finds the distance. Draws depend on
+    the seed and on the number of draws before.
 
     References
     ----------
@@ -133,8 +133,8 @@ class KSWIN(CompiledDetector):
 def _p_value(n: int, h: int) -> float:
     """Probability that the distributions of two samples of n values are h values or more apart, if they are of one.
 
-    By the reflection principle it is 2 (C(n - h) - C(n - 2h) + C(n - 3h) - ...) / C(n), where C(k) is the number of ways
-    to choose k of 2n. The ratio of one term to the one before is a product of h ratios below 1.
+    By the reflection principle it is 2 (C(n - h) - C(n - 2h) + C(n - 3h) - ...) / C(n), where C(k) is the number of
+    ways to choose k of 2n. The ratio of one term to the one before is a product of h ratios below 1.
 
     >>> round(_p_value(30, 13), 6), round(_p_value(30, 12), 6)
     (0.006548, 0.015643)

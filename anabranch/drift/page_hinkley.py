@@ -15,8 +15,8 @@ class PageHinkley(CompiledDetector):
     """Page-Hinkley test: how far the sum of the differences from the mean has risen above its lowest point.
 
     The sum m takes in every value x by m = ``alpha`` m + (x - mean - ``delta``), with the mean of all values so far, x
-    included. While nothing changes, it sinks; where it has risen from its lowest point by more than ``threshold``, there
-    is a drift, and everything starts anew.
+    included. While nothing changes, it sinks; where it has risen from its lowest point by more than ``threshold``,
+    there is a drift, and everything starts anew.
 
     Parameters
     ----------

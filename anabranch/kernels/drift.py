@@ -121,7 +121,7 @@ def _adwin_splits(p, s):
             if n1 <= least + 1.0:
                 return False
             if n0 > least + 1.0:
-                # Most cuts are far from it, which takes no division and no root to see; 2 % are more than rounding does.
+                # Most cuts are far from it, which takes no division and no root to see; 2 % are more than rounding.
                 a0, a1 = n0 - least + 1.0, n1 - least + 1.0
                 gap, parts = u0 * n1 - u1 * n0, n0 * n1
                 if gap * gap * (a0 * a1) < needed * (a0 + a1) * (parts * parts):
