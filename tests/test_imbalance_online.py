@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from reference_imbalance_online import WEOB, DynamicWeightedMajority, Resampling, Single
+from reference_imbalance_online import (
+    CBCE,
+    ESOSELM,
+    WEOB,
+    DynamicWeightedMajority,
+    KernelLogistic,
+    Resampling,
+    Single,
+    Tree,
+)
 from sklearn.naive_bayes import GaussianNB as ScikitNB
 
 from anabranch._random import generators, seed_sequence
+from anabranch.drift import DDM
 from anabranch.ensemble import DynamicWeightedMajorityClassifier, OzaBaggingClassifier
-from anabranch.imbalance import OOBClassifier, UOBClassifier, WEOBClassifier
+from anabranch.imbalance import CBCEClassifier, ESOSELMClassifier, OOBClassifier, UOBClassifier, WEOBClassifier
 from anabranch.naive_bayes import GaussianNB
 from anabranch.stream import RandomRBF
 from anabranch.tree import HoeffdingTreeClassifier
@@ -118,23 +128,101 @@ def test_dwm_of_uob_equals_the_published_algorithm():
     assert slow.made > 2, "no expert came: nothing was tested"
 
 
-def recalls(learner, X, y, part):
-    """Recall of each class in a part of the rows, test-then-train."""
-    found = learner.test_then_train(X, y).argmax(axis=1)[part]
+def changing(n, weighted):
+    """Rows whose labels change places twice."""
+    X, y, w = rows(n, weighted, shares=(0.5, 0.4, 0.1))
+    y = np.where((np.arange(n) // (n // 3)) % 2 == 1, (y + 1) % 3, y)
+    return X, y, w
+
+
+def detector():
+    return DDM(min_values=15, warning_level=0.5, drift_level=1.5)
+
+
+def class_rngs(seed):
+    """The generators that CBCE's models draw rows of other classes with, in the order of their codes."""
+    (root,) = rngs_of(seed, 1)
+    return [root.spawn(2)[0] for _ in range(3)]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_cbce_of_trees_equals_the_published_algorithm(weighted):
+    X, y, w = changing(900, weighted)
+    slow = CBCE(lambda: Tree(make), class_rngs(5), [0, 1, 2], 0.95, 1e-3, detector, 25)
+    fast = CBCEClassifier(make(), decay=0.95, vanished=1e-3, detector=detector(), max_stored=25, random_state=5)
+    contest(slow, fast.announce([0, 1, 2]), X, y, w, size=400)
+    assert fast.n_drifts_.tolist() == slow.drifts
+    assert min(slow.drifts) > 0, "no drift: nothing was tested"
+    assert fast.class_sizes_.tolist() == [slow.shares[c] for c in range(3)]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_cbce_of_kernels_is_the_published_algorithm(weighted):
+    # The common factor of the coefficients, and where the oldest row lies, round otherwise than the plain form.
+    X, y, w = changing(450, weighted)
+    slow = CBCE(lambda: KernelLogistic(0.5, 0.1, 0.2, 40), class_rngs(5), [0, 1, 2], 0.95, 1e-3, detector, 25)
+    fast = CBCEClassifier(
+        decay=0.95, vanished=1e-3, detector=detector(), max_stored=25, random_state=5,
+        learning_rate=0.5, bandwidth=0.2, budget=40,
+    ).announce([0, 1, 2])  # fmt: skip
+    got = np.vstack([fast.test_then_train(X[i : i + 70], y[i : i + 70], w[i : i + 70]) for i in range(0, 450, 70)])
+    for i in range(len(X)):
+        votes = np.array(slow.predict_proba(X[i]))
+        expected = votes / votes.sum() if votes.any() else np.full(3, 1 / 3)
+        assert np.allclose(got[i], expected, rtol=1e-9, atol=1e-12), f"row {i}"
+        if w[i] > 0:
+            slow.learn(X[i], y[i], w[i])
+    assert fast.n_drifts_.tolist() == slow.drifts
+    assert max(slow.drifts) > 0, "no drift: nothing was tested"
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_esos_elm_is_the_published_algorithm(weighted):
+    # The plain form computes means, deviations and products anew or in another order.
+    X, y, w = changing(600, weighted)
+    fast = ESOSELMClassifier(
+        n_estimators=4, n_hidden=6, C=10.0, period=50, threshold=1.0, n_stored=2, random_state=5
+    ).announce([0, 1, 2])  # fmt: skip
+    fast._make_room(4, 3)  # to know the hidden layers
+    slow = ESOSELM([*fast._alphas.copy(), fast._store_alphas.copy()], 3, 10.0, 50, 1.0, 2)
+    got = np.vstack([fast.test_then_train(X[i : i + 70], y[i : i + 70], w[i : i + 70]) for i in range(0, 600, 70)])
+    for i in range(len(X)):
+        votes = slow.predict_proba(X[i])
+        expected = votes / votes.sum() if votes.any() else np.full(3, 1 / 3)
+        assert np.allclose(got[i], expected, rtol=1e-6, atol=1e-9), f"row {i}"
+        if w[i] > 0:
+            slow.learn(X[i], y[i], w[i])
+    assert fast.n_drifts_ == slow.drifts > 1
+    assert np.allclose(fast.estimator_weights_, np.array(slow.weights) * slow.may_vote)
+
+
+def recalls(proba, y, part):
+    """Recall of each class in a part of the rows."""
+    found = proba.argmax(axis=1)[part]
     return [float((found[y[part] == c] == c).mean()) for c in np.unique(y)]
 
 
-@pytest.mark.parametrize("ours", [OOBClassifier, UOBClassifier, WEOBClassifier])
+@pytest.mark.parametrize(
+    "ours",
+    [
+        OOBClassifier(GaussianNB(), n_estimators=5, random_state=0),
+        UOBClassifier(GaussianNB(), n_estimators=5, random_state=0),
+        WEOBClassifier(GaussianNB(), n_estimators=5, random_state=0),
+        CBCEClassifier(GaussianNB(), random_state=0),
+        ESOSELMClassifier(n_hidden=20, random_state=0),
+    ],
+)
 def test_the_minority_is_found_whichever_it_is(ours):
     rng = np.random.default_rng(1)
     y = (rng.random(6000) < 0.05).astype(int)
     y[3000:] = 1 - y[3000:]
     X = rng.standard_normal((6000, 2)) + 1.5 * y[:, None]
     plain = OzaBaggingClassifier(GaussianNB(), n_estimators=5, random_state=0).announce([0, 1])
-    learner = ours(GaussianNB(), n_estimators=5, random_state=0).announce([0, 1])
+    learner = ours.announce([0, 1])
+    found = learner.test_then_train(X, y)
     for part in (slice(1000, 3000), slice(4000, 6000)):
-        assert min(recalls(learner, X, y, part)) > 0.6
-    assert min(recalls(plain, X, y, slice(1000, 3000))) < 0.6
+        assert min(recalls(found, y, part)) > 0.6
+    assert min(recalls(plain.test_then_train(X, y), y, slice(1000, 3000))) < 0.6
 
 
 def test_before_a_second_class_resampling_is_bagging():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -11,9 +12,13 @@ from anabranch._parameters import Constraint, Number
 from anabranch._random import generators, seed_sequence
 from anabranch.base import StreamClassifier
 from anabranch.ensemble._base import Ensemble
+from anabranch.kernels import majority as kernels
 from anabranch.schema import Codes, Floats
 
 __all__ = ["DynamicWeightedMajorityClassifier"]
+
+# At most so many p-th rows in a piece that experts learn in one go: it bounds what dropped experts learn in vain.
+_TURNS = 20
 
 
 class DynamicWeightedMajorityClassifier(Ensemble):
@@ -145,11 +150,6 @@ class DynamicWeightedMajorityClassifier(Ensemble):
         self.estimators_.append(expert)
         self._weights = np.append(self._weights, 1.0)
 
-    def _keep(self, kept: Any) -> None:
-        """Drop all experts but those of the positions given."""
-        self.estimators_ = [self.estimators_[m] for m in kept]
-        self._weights = self._weights[kept]
-
     def _share_memory(self, members: list[StreamClassifier]) -> None:
         if self.max_bytes is not None and self.n_estimators is None:
             raise ValueError("max_bytes needs n_estimators, the most experts at a time: each gets an equal share.")
@@ -182,60 +182,60 @@ class DynamicWeightedMajorityClassifier(Ensemble):
         self._pass(X, y, w, test=False)
 
     def _test_then_train(self, X: Floats, y: Codes, w: Floats) -> Floats:
-        return np.concatenate(self._pass(X, y, w, test=True))
+        return self._pass(X, y, w, test=True)
 
-    def _pass(self, X: Floats, y: Codes, w: Floats, test: bool) -> list[Floats]:
-        """Learn a chunk, cut at every p-th row; if ``test``, also the votes just before each row."""
+    def _pass(self, X: Floats, y: Codes, w: Floats, test: bool) -> Floats:
+        """Learn a chunk in pieces; if ``test``, the votes just before each row."""
+        told = np.zeros((len(y) if test else 0, self._n_classes))
         counted = self._seen + np.cumsum(w > 0)
         turns = np.flatnonzero((w > 0) & (counted % self.period == 0))
-        told = []
-        start = 0
-        for turn in turns.tolist():
-            part, row = slice(start, turn + 1), slice(turn, turn + 1)
-            if not test:  # what is said of the last row alone matters
-                self._each_learns(X[start:turn], y[start:turn], w[start:turn])
-                part = row
-            votes = self._each_tests(X[part], y[part], w[part])
-            if test:
-                told.append(self._weighted(votes))
-            self._judge([one[-1:] for one in votes], X[row], y[row], w[row])
-            start = turn + 1
-        rest = slice(start, len(y))
-        if not test:
-            self._each_learns(X[rest], y[rest], w[rest])
-        elif start < len(y):
-            told.append(self._weighted(self._each_tests(X[rest], y[rest], w[rest])))
         self._seen = int(counted[-1])
+        cuts = [0, *(turns[_TURNS - 1 :: _TURNS] + 1).tolist(), len(y)]
+        for start, stop in itertools.pairwise(cuts):
+            if start == stop:
+                continue
+            piece = slice(start, stop)
+            here = turns[np.searchsorted(turns, start) : np.searchsorted(turns, stop)] - start
+            if test or len(here):
+                votes, weights = self._learn_piece(X[piece], y[piece], w[piece], here)
+                if test:
+                    told[piece] = self._sum(votes, weights)
+            else:
+                self._each_learns(X[piece], y[piece], w[piece])
         return told
 
     def _each_learns(self, X: Floats, y: Codes, w: Floats) -> None:
-        if len(y):
-            self._each(lambda m: self._member(m)._learn(X, y, w), len(y))
+        self._each(lambda m: self._member(m)._learn(X, y, w), len(y))
 
-    def _each_tests(self, X: Floats, y: Codes, w: Floats) -> list[Floats]:
-        """Let every expert learn; what each said of the rows just before."""
-        return self._each(lambda m: self._member(m)._test_then_train(X, y, w), len(y))
+    def _learn_piece(self, X: Floats, y: Codes, w: Floats, turns: Codes) -> tuple[list[Floats], list[Floats]]:
+        """Learn a piece with a few p-th rows in it; each expert's votes just before each row, and their weights.
 
-    def _weighted(self, votes: list[Floats]) -> Floats:
-        return self._sum(votes, list(self._weights[:, None]))
-
-    def _judge(self, votes: list[Floats], X: Floats, y: Codes, w: Floats) -> None:
-        """Do what is to be done at a p-th row, given what the experts said of it before they learned it."""
-        for m, one in enumerate(votes):
-            if _is_wrong(one, y):
-                self._weights[m] *= self.beta
-        all_wrong = _is_wrong(self._weighted(votes), y)
-        self._weights /= self._weights.max()
-        # Dropped experts have learned the row by now, which makes no difference.
-        self._keep(np.flatnonzero(self._weights >= self.theta))
-        if all_wrong:
-            if len(self.estimators_) == self.n_estimators:
-                self._keep(np.delete(np.arange(len(self.estimators_)), self._weights.argmin()))
+        What experts learn does not depend on weights, so each takes the whole piece, or, if it joins on the way, what
+        is left of it; one that is dropped on the way has learned the rest in vain.
+        """
+        n, k = len(y), self._n_classes
+        votes = self._each(lambda m: self._padded(self._member(m)._test_then_train(X, y, w)), n)
+        told = np.zeros((len(votes), n))
+        turn = start = 0
+        while True:
+            turn = kernels.judge(
+                np.stack(votes), y, turns, turn, start, self._weights, told, np.empty(k), float(self.beta),
+                float(self.theta), self.voting == "hard",
+            )  # fmt: skip
+            if turn == len(turns):
+                break
+            there = np.flatnonzero(self._weights)
+            if len(there) == self.n_estimators:
+                self._weights[there[self._weights[there].argmin()]] = 0.0
             self._add_expert()
-            self._member(-1)._learn(X, y, w)
-
-
-def _is_wrong(votes: Floats, y: Codes) -> bool:
-    """Whether there is a vote, and for another class than the row's."""
-    best = int(votes[0].argmax())
-    return bool(votes[0, best] > 0.0 and best != y[0])
+            row = int(turns[turn])
+            late = np.zeros((n, k))
+            late[row:] = self._padded(self._member(-1)._test_then_train(X[row:], y[row:], w[row:]))
+            votes.append(late)
+            told = np.vstack([told, np.zeros(n)])
+            turn, start = turn + 1, row + 1
+        there = np.flatnonzero(self._weights)
+        if len(there) < len(self._weights):
+            self.estimators_ = [self.estimators_[m] for m in there]
+            self._weights = self._weights[there]
+        return votes, list(told)

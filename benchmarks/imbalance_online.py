@@ -1,0 +1,161 @@
+"""Online methods for imbalanced streams: OOB and UOB against stream-learn's, dynamic weighted majority against MOA's.
+
+All learn the streams of the DWMIL paper's authors, test-then-train, which ANABRANCH_DATA must hold as dwmil/NAME.mat.
+OOB and UOB have as many members as stream-learn's, naive Bayes in both, and meet them in chunks of 1000 rows, the way
+stream-learn takes them; the mean of their G-means over five seeds counts, from the second chunk on, as stream-learn's
+cannot predict the first. Dynamic weighted majority meets MOA's with Hoeffding trees of equal settings as experts, MOA in
+its own loop in Java.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import _harness as harness
+import numpy as np
+
+STREAMS = ("sea", "gaussian", "checkerboard", "hyperP", "electricity", "weather")
+MEMBERS = 10
+SEEDS = 5  # what few rows undersampling leaves makes a G-mean shaky
+CHUNK = 1000
+GRACE, DELTA, TAU = 200, 1e-7, 0.05
+
+
+def authors_stream(name: str, most: int) -> Any:
+    """Return a stream of the DWMIL paper's authors, or its first rows; class 1 is the minority."""
+    from _contestants import Rows
+    from scipy.io import loadmat
+
+    folder = os.environ.get("ANABRANCH_DATA")
+    path = Path(folder or ".", "dwmil", f"{name}.mat")
+    if folder is None or not path.exists():
+        raise SystemExit(f"There is no {path}: ANABRANCH_DATA must name a folder that holds dwmil/{name}.mat.")
+    content = loadmat(path)
+    X = np.vstack([np.asarray(chunk, np.float64) for chunk in content["data"].ravel()])
+    y = np.concatenate([np.asarray(chunk).ravel() for chunk in content["label"].ravel()])
+    return Rows(name, np.ascontiguousarray(X[:most]), (y[:most] > 0).astype(np.int64), 2)
+
+
+def g_mean(found: Any, y: Any) -> float:
+    """Return the geometric mean of both recalls, in percent."""
+    return 100.0 * float(np.sqrt(np.prod([(found[y == c] == c).mean() for c in (0, 1)])))
+
+
+def contestants_in_chunks(rows: Any, kind: str) -> tuple[harness.Contestant, harness.Contestant]:
+    """Return our OOB or UOB, and stream-learn's."""
+    from sklearn.naive_bayes import GaussianNB as ScikitNB
+    from strlearn import ensembles
+
+    from anabranch import imbalance
+    from anabranch.naive_bayes import GaussianNB
+
+    class Ours(harness.Contestant):
+        """Ours in chunks."""
+
+        def prepare(self) -> None:
+            cls = getattr(imbalance, f"{kind}Classifier")
+            self.learners = [cls(GaussianNB(), n_estimators=MEMBERS, random_state=seed) for seed in range(SEEDS)]
+            for learner in self.learners:
+                learner.announce([0, 1])
+
+        def run(self) -> float:
+            scores = []
+            for learner in self.learners:
+                found = [
+                    learner.test_then_train(rows.X[i : i + CHUNK], rows.y[i : i + CHUNK]).argmax(axis=1)
+                    for i in range(0, len(rows), CHUNK)
+                ]
+                scores.append(g_mean(np.concatenate(found[1:]), rows.y[CHUNK:]))
+            return float(np.mean(scores))
+
+        def nbytes(self) -> int:
+            return int(self.learners[0].nbytes)
+
+    class Theirs(harness.Contestant):
+        """stream-learn's in chunks."""
+
+        def prepare(self) -> None:
+            np.random.seed(1)  # noqa: NPY002 - where stream-learn draws from
+            self.learners = [getattr(ensembles, kind)(ScikitNB(), n_estimators=MEMBERS) for _ in range(SEEDS)]
+
+        def run(self) -> float:
+            scores = []
+            for learner in self.learners:
+                found = []
+                for i in range(0, len(rows), CHUNK):
+                    X, y = rows.X[i : i + CHUNK], rows.y[i : i + CHUNK]
+                    if i:
+                        found.append(learner.predict(X))
+                    learner.partial_fit(X, y.copy(), np.arange(2))  # it may write into the labels
+                scores.append(g_mean(np.concatenate(found), rows.y[CHUNK:]))
+            return float(np.mean(scores))
+
+    n = SEEDS * len(rows)
+    return Ours("anabranch, in chunks", n), Theirs("stream-learn, in chunks", n, warm_up=0, turns=1)
+
+
+def resampling(rows: Any, report: harness.Report, settings: argparse.Namespace) -> None:
+    """Hold OOB and UOB against stream-learn's."""
+    for kind in ("OOB", "UOB"):
+        ours, theirs = contestants_in_chunks(rows, kind)
+        results = harness.run_contest([ours, theirs], settings)
+        report.contest(
+            f"{kind}, {MEMBERS} naive Bayes: {rows.name}, {len(rows):,} rows", list(results.values()), "G-mean %"
+        )
+        what = f"{kind}, {rows.name}"
+        report.at_least(f"{what}: rows/s, against stream-learn", results[ours].speed_against(results[theirs]), 3)
+        report.at_least(
+            f"{what}: G-mean less stream-learn's", results[ours].score - results[theirs].score, 0, " points"
+        )
+
+
+def majority(rows: Any, report: harness.Report, settings: argparse.Namespace) -> None:
+    """Hold dynamic weighted majority against MOA's."""
+    from _contestants import InChunks
+    from _moa import Moa, version
+
+    from anabranch.ensemble import DynamicWeightedMajorityClassifier
+    from anabranch.tree import HoeffdingTreeClassifier
+
+    report.machine["versions"]["java"] = version()
+
+    def make() -> Any:
+        tree = HoeffdingTreeClassifier(grace_period=GRACE, delta=DELTA, tie_threshold=TAU, leaf_prediction="nba")
+        return DynamicWeightedMajorityClassifier(tree)
+
+    ours = InChunks("anabranch, in chunks", make, rows, passes=harness.passes_for(len(rows), 100_000))
+    tree = f"trees.HoeffdingTree -g {GRACE} -c {DELTA} -t {TAU} -l NBAdaptive"
+    theirs = Moa(
+        "MOA, its own loop", f"meta.DynamicWeightedMajority -p 50 -b 0.5 -t 0.01 -l ({tree})", rows,
+        passes=harness.passes_for(len(rows), 100_000), warm_up=2,
+    )  # fmt: skip
+    results = harness.run_contest([ours, theirs], settings)
+    report.contest(f"dynamic weighted majority: {rows.name}, {len(rows):,} rows", list(results.values()))
+    what = f"DWM, {rows.name}"
+    report.at_least(f"{what}: rows/s, against MOA", results[ours].speed_against(results[theirs]), 3)
+    report.close(f"{what}: accuracy, off MOA's", results[ours], results[theirs])
+
+
+def main() -> int:
+    parser = harness.contest_options(__doc__, peers=("stream-learn", "moa"))
+    parser.add_argument("--streams", nargs="*", choices=STREAMS, default=list(STREAMS), help="default: all")
+    parser.add_argument("--rows", type=int, default=100_000, metavar="N", help="most rows of a stream")
+    settings = parser.parse_args()
+    harness.on_one_thread()
+
+    report = harness.Report("imbalance_online", settings)
+    for name in settings.streams:
+        rows = authors_stream(name, settings.rows)
+        if "stream-learn" in settings.peers:
+            resampling(rows, report, settings)
+        if "moa" in settings.peers:
+            majority(rows, report, settings)
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
