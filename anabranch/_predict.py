@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from anabranch import checkpoint
-from anabranch.base import StreamClassifier, StreamLearner
+from anabranch.base import Classifier, Learner
 from anabranch.checkpoint import CheckpointError
 from anabranch.stream import FileStream
 from anabranch.stream._arrow import arrow
@@ -93,7 +93,7 @@ def _learner(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     found, notes = checkpoint.load(Path(path)), checkpoint.notes(Path(path))
     if isinstance(found, dict) and "state" in found:  # a run's
         found = getattr(found["state"], "learner", None)
-    if not isinstance(found, StreamLearner):
+    if not isinstance(found, Learner):
         raise CheckpointError(f"{path} holds no learner: take a file that 'run --save' or a learner's save wrote.")
     if found._schema is None:
         raise CheckpointError(f"{path} holds a {type(found).__name__} that has not learned anything yet.")
@@ -179,7 +179,7 @@ def _rows(stream: FileStream, names: list[str], named: bool) -> Iterator[Any]:
 def _schema(learner: Any) -> Any:
     """Columns of the predictions."""
     pa = arrow()
-    if not isinstance(learner, StreamClassifier):
+    if not isinstance(learner, Classifier):
         return pa.schema([("prediction", pa.float64())])
     labels = learner.classes_.tolist()
     kind = pa.string() if any(isinstance(label, str) for label in labels) else pa.array(labels).type
@@ -191,7 +191,7 @@ def _schema(learner: Any) -> Any:
 
 def _predicted(learner: Any, X: Any, schema: Any) -> Any:
     pa = arrow()
-    if not isinstance(learner, StreamClassifier):
+    if not isinstance(learner, Classifier):
         return pa.table([pa.array(learner.predict(X))], schema=schema)
     proba = learner.predict_proba(X)
     labels = learner.classes_.tolist()

@@ -35,7 +35,7 @@ NOT_MEANT: dict[str, str] = {}
 @parametrize_with_checks(
     [
         OptionTreeClassifier(),
-        OptionTreeClassifier(option_place="lowest", voting="soft", criterion="info_gain", pruning_confidence=None),
+        OptionTreeClassifier(option_place="lowest", voting="soft", criterion="gain_ratio", pruning_confidence=None),
         OptionTreeClassifier(max_options=1),
         ADTreeClassifier(),
         ADTreeClassifier(n_rounds=30, smoothing=0.5),
@@ -98,10 +98,11 @@ def close(a, b):
 OPTION_TREES = [
     {},
     {"max_options": 1},
-    {"option_factor": 1.0, "option_levels": 3, "pruning_confidence": None, "max_options": 3},
+    {"option_factor": 0.4, "option_levels": 3, "pruning_confidence": None, "max_options": 3},
+    {"option_factor": 0.2, "criterion": "gain_ratio"},
     {"option_factor": 0.8, "option_place": "lowest", "option_levels": 1, "pruning_confidence": None},
     {"option_factor": 0.5, "option_place": "lowest", "option_levels": 2, "min_leaf_weight": 5},
-    {"option_factor": 0.5, "option_place": "anywhere", "depth_decay": 0.5, "max_options": 2, "criterion": "info_gain"},
+    {"option_factor": 0.5, "option_place": "anywhere", "depth_decay": 0.5, "max_options": 2, "criterion": "gain_ratio"},
     {"option_factor": 0.7, "option_levels": 4, "support_power": 0.7, "voting": "soft", "max_options": 3},
     {"option_factor": 0.1, "option_levels": 4, "depth_decay": 2.0, "support_power": -0.5, "max_depth": 4},
     {"min_leaf_weight": 0, "criterion": "info_gain", "pruning_confidence": 0.1, "voting": "soft"},
@@ -384,3 +385,39 @@ def test_alternating_trees_are_drawn(classes, tmp_path):
     cut = tree.export_text(max_depth=0)
     assert cut.count("more node") == 1
     assert "splitter" not in cut
+
+
+# ---------------------------------------------------------------------------------------------- the comparison
+
+
+def test_comparison_gives_rows_of_results():
+    from anabranch.papers.kirkby_batch import DATASETS, METHODS, compare_batch
+
+    assert len(DATASETS) == 10
+    rows = compare_batch(["iris", "wine"], ["option_tree", "ad_tree", "cart"], runs=2, folds=3)
+    assert [(row["dataset"], row["method"], row["metric"]) for row in rows] == [
+        (dataset, method, metric)
+        for dataset in ("iris", "wine")
+        for method in ("option_tree", "ad_tree", "cart")
+        for metric in ("accuracy", "nodes", "seconds")
+    ]
+    for row in rows:
+        assert row["runs"] == 2
+        assert row["published"] is None
+        assert row["metric"] != "accuracy" or 80 < row["ours_mean"] <= 100
+    for what, arguments in {"data set": (["irises"], None), "method": (["iris"], ["oak"])}.items():
+        with pytest.raises(ValueError, match=what):
+            compare_batch(*arguments, runs=1)
+    assert {"bagging", "adaboost_full", "adaboost_depth3", "cart"} < set(METHODS)
+
+
+def test_the_command_predicts_with_saved_trees(tmp_path):
+    from anabranch._predict import predict
+
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    tree = OptionTreeClassifier().fit(X, y)
+    tree.save(tmp_path / "tree.safetensors")
+    X.assign(target=y).to_csv(tmp_path / "rows.csv", index=False)
+    assert predict(tmp_path / "tree.safetensors", tmp_path / "rows.csv", tmp_path / "out.csv") == 150
+    said = pd.read_csv(tmp_path / "out.csv")
+    np.testing.assert_array_equal(said["prediction"], tree.predict(X))

@@ -14,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 from anabranch.kernels import hoeffding as kernels
 from anabranch.tree import HoeffdingOptionTreeClassifier, HoeffdingTreeClassifier
-from anabranch.tree._drawing import Node, number_of, _percent, _shares, _uses_bayes
+from anabranch.tree._drawing import Node, _percent, _shares, _uses_bayes, number_of
 
 DRAWINGS = ["export_text", "to_graphviz", "plot_tree"]
 COLOURS = ["red", "green", "blue"]

@@ -82,6 +82,16 @@ class ADTreeClassifier(TreeDrawing, BatchClassifier):
     >>> X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     >>> tree = ADTreeClassifier(n_rounds=3).fit(X, y.map({0: "malignant", 1: "benign"}))
     >>> print(tree.export_text())
+    |--- score -0.26
+    |--- splitter 1
+    |   |--- worst perimeter <= 102.05: score -1.473, weight 320 (benign: 97.2%, malignant: 2.8%)
+    |   |--- worst perimeter > 102.05: score +0.99, weight 249 (malignant: 81.5%, benign: 18.5%)
+    |--- splitter 2
+    |   |--- worst concave points <= 0.16: score -0.469, weight 422 (benign: 84.1%, malignant: 15.9%)
+    |   |--- worst concave points > 0.16: score +2.107, weight 147 (malignant: 98.6%, benign: 1.4%)
+    |--- splitter 3
+    |   |--- mean texture <= 18.04: score -1.069, weight 234 (benign: 86.8%, malignant: 13.2%)
+    |   |--- mean texture > 18.04: score +0.46, weight 335 (malignant: 54%, benign: 46%)
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
