@@ -17,8 +17,8 @@ Columns, or declared spaces, are units: each is *unknown*, of the space of *now*
 4. What vanishes later, before the next column turns up, belongs to the same change.
 5. What is handed on at a change is one model: the two so far, each with the weight it has earned (of a selection, the
    one of the greater weight). Both are linear in the present columns, and so is their sum.
-6. Columns that are back within ``patience`` rows of a change were never gone: the change is taken back. Columns that are
-   back later are new ones.
+6. Columns that are back within ``patience`` rows of a change were never gone: the change is taken back. Columns that
+   are back later are new ones.
 7. New columns that have stood beside the old ones for ``max_overlap`` rows are additions: they join the space of now.
 
 In between, what is missing counts as 0, as in any linear model.
@@ -212,7 +212,8 @@ class EvolvingModel(ColumnBlocks):
         moments = self._settings[kernels.MOMENTS] > 0 and r > 0
         shapes: dict[str, tuple[Any, ...]] = {
             "now": (m, n), "previous": (m, n), "intercepts": (2, m), "norms": (2, m), "anchors": (m, r),
-            "mixture": (m, r), "recover": (n if r else 0, r), "bias": (r,), "gram": (r, r), "buffer": (n if r else 0, r),
+            "mixture": (m, r), "recover": (n if r else 0, r), "buffer": (n if r else 0, r), "bias": (r,),
+            "gram": (r, r),
             "moments": (n + 1, n + 1) if moments else (0, 0), "numbers": (kernels.NUMBERS_SIZE,),
             "hedge": (kernels.HEDGE_SIZE,),
         }  # fmt: skip

@@ -85,7 +85,8 @@ class FESLClassifier(EvolvingClassifier, StreamClassifier):  # type: ignore[misc
     missing from ``patience`` rows in succession. Survivors keep their weights in both models. Columns that are back
     within ``patience`` rows of a change were never gone, and the change is taken back; columns that are briefly missing
     count as 0. When the new columns vanish in turn, the model that is carried on is the two of before in one, each with
-    the weight it has earned. If no row shows old and new columns together, there is a warning, and the new model is on its own.
+    the weight it has earned. If no row shows old and new columns together, there is a warning, and the new model is on
+    its own.
 
     **Cost.** The mapping has a rank of at most B. It is applied through its B rows and never written out, so that a
     row costs B steps for each of its entries, however many columns have vanished. Rows may be sparse.

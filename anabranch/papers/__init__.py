@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["PAPERS", "load"]
 
 PAPERS = {
+    "fesl": "streams whose columns vanish and appear (NIPS, 2017)",
     "kirkby": "option trees, bagging and boosting in bounded memory (thesis, 2007)",
 }
 """What can be reproduced, by name: a line on each."""

@@ -16,7 +16,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class EvolvingFeatures(Stream):
-    """A stream whose sensors are replaced: old columns vanish, and new ones, made from them at random, take their place.
+    """A stream whose sensors are replaced: old columns vanish; new ones, made from them at random, take their place.
 
     The first space are the stream's own columns. Each later one is a linear map of them, drawn at random; it comes
     `overlap` rows before the one before it vanishes. Chunks are arrays that hold the columns of all spaces one after
@@ -93,7 +93,7 @@ class EvolvingFeatures(Stream):
     ) -> None:
         if not isinstance(stream, Stream):
             raise ValueError(f"stream must be a stream, got {type(stream).__name__}: wrap arrays in ArrayStream")
-        if stream.n_features is None or stream.feature_names is not None or len(stream.nominal_features):
+        if stream.n_features is None or len(stream.nominal_features):
             raise ValueError(
                 f"stream {stream.name!r} must hand out arrays of a known number of numeric columns: numbers alone can "
                 "be mapped"
@@ -116,6 +116,9 @@ class EvolvingFeatures(Stream):
         self.positions = self._checked(positions)
         self.n_rows, self.endless, self.classes = stream.n_rows, stream.endless, stream.classes
         self.n_features = d + self.cycles * self.n_new
+        if stream.feature_names is not None:
+            late = [f"space{k + 1}_{j}" for k in range(self.cycles) for j in range(self.n_new)]
+            self.feature_names = [*stream.feature_names, *late]
         self.spaces = [list(range(self.survivors, d))]
         self.spaces += [list(range(d + k * self.n_new, d + (k + 1) * self.n_new)) for k in range(self.cycles)]
         self.name = f"{stream.name}, columns replaced" if name is None else name
@@ -162,6 +165,10 @@ class EvolvingFeatures(Stream):
         d = int(self.stream.n_features or 0)
         for X, y in self.stream.chunks(size, skip):
             values = np.empty((len(y), self.n_features or 0))
+            if not isinstance(X, np.ndarray):
+                raise ValueError(
+                    f"stream {self.stream.name!r} hands out a {type(X).__name__}: only arrays of numbers can be mapped"
+                )
             values[:, :d] = X
             for k, matrix in enumerate(self.maps):
                 columns = values[:, d + k * self.n_new : d + (k + 1) * self.n_new]
