@@ -9,9 +9,9 @@ their members through the inner methods and never check again.
 from __future__ import annotations
 
 import copy
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from threading import get_ident
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -153,7 +153,7 @@ class Persistent(Part, BaseEstimator):
 
         The caller deletes ``self._learning`` when it has learned.
         """
-        me = threading.get_ident()
+        me = get_ident()
         if self.__dict__.setdefault("_learning", me) != me:  # one step under the interpreter lock
             raise RuntimeError(
                 f"Another thread is learning on this {type(self).__name__}: let one thread learn at a time, "
@@ -761,9 +761,12 @@ class StreamClassifier(Classifier, StreamLearner):
                 target = target.astype(np.float64)
             self._learn_chunk([x], target, None, [w], False)
             return
-        self._take_turn()
+        if self.__dict__.setdefault("_learning", me := get_ident()) != me:
+            self._take_turn()  # says why not
         try:
-            row, self._schema = schema.encode_one(x)
+            row, grown = schema.encode_one(x)
+            if grown is not schema:
+                self._schema = grown
             self._learn(row, labels.single(code), _ONE if w == 1.0 else np.array([w], np.float64))
         finally:
             self.__dict__.pop("_learning", None)

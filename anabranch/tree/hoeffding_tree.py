@@ -257,7 +257,11 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         return votes
 
     def _best(self, row: Floats) -> int:
-        return call_directly(self._kernels.best_class, self._table(), self._with_known_columns(row), self._n_classes)  # type: ignore[no-any-return]
+        tree, bundle = self._tree, self._bundle
+        table = bundle.table if bundle is not None and bundle.arrays is tree else self._table()
+        if row.shape[1] < tree.slots.size:
+            row = self._with_known_columns(row)
+        return call_directly(self._kernels.best_class, table, row, self._n_classes)  # type: ignore[no-any-return]
 
     def _test_then_train(self, X: Floats, y: Codes, w: Floats) -> Floats:
         votes = np.zeros((len(X), self._n_classes))
@@ -276,14 +280,17 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
 
     def _run(self, X: Floats, y: Codes, w: Floats, before: Floats = _NO_VOTES, after: Floats = _NO_VOTES) -> None:
         """Learn all rows, making room wherever the kernel asks for it; take votes before and after each."""
-        self._own()
+        if self._bundle is None or not self._bundle.writable:
+            self._own()
         if self._n_announced and self._tree.meta[kernels.N_CLASSES] < self._n_announced:
             self._take_in_classes(self._n_announced)
             self._tree.meta[kernels.N_CLASSES] = self._n_announced
-        row = 0
-        while (row := call_directly(self._kernels.learn, self._table(), row, X, y, w, before, after)) < len(X):
+        n, row, bundle = len(X), 0, self._bundle
+        table = bundle.table if bundle is not None and bundle.arrays is self._tree else self._table()
+        while (row := call_directly(self._kernels.learn, table, row, X, y, w, before, after)) < n:
             self._make_room(int(self._tree.meta[kernels.NEED]), X[row], int(y[row]))
             self._tree.meta[kernels.HAS_VOTED] = 1
+            table = self._table()
 
     def _table(self) -> NDArray[np.int64]:
         """The table through which kernels find the arrays."""
@@ -294,10 +301,9 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
 
     def _own(self) -> None:
         """Copy arrays that may only be read, such as those that joblib maps from a file, before they are written."""
-        if self._bundle is None or not self._bundle.writable:
-            if not all(array.flags.writeable for array in self._tree):
-                self._tree = Tree(*map(np.array, self._tree))
-            self._table()
+        if not all(array.flags.writeable for array in self._tree):
+            self._tree = Tree(*map(np.array, self._tree))
+        self._table()
 
     def _replace(self, **arrays: NDArray[Any]) -> None:
         self._tree = self._tree._replace(**arrays)
