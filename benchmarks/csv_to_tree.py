@@ -52,8 +52,10 @@ class Turn:
 def timed(command: Sequence[str]) -> tuple[float, float, str]:
     """Run a command; returns the seconds it took, those of processor time, and what it printed."""
     with tempfile.TemporaryFile() as output:
+        # Installed packages have their bytecode, so what is run from a clone may have it too.
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         start = time.perf_counter()
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.PIPE)
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.PIPE, env=environment)
         assert process.stderr is not None
         complaints = process.stderr.read()
         _, status, usage = os.wait4(process.pid, 0)

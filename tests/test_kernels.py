@@ -73,6 +73,7 @@ class Package:
             **env,
             "PYTHONPATH": os.pathsep.join([str(self.root), home]),
             "ANABRANCH_CACHE": str(self.cache),
+            "PYTHONDONTWRITEBYTECODE": "1",  # Python, too, would overlook a change that keeps size and time
             **more,
         }
 
