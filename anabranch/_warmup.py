@@ -32,7 +32,7 @@ def exercise(cls: Any) -> None:
     X[::7, 1] = np.nan
     X.setflags(write=False)
     parameters = inspect.signature(cls).parameters
-    quick = {"grace_period": 50} if "grace_period" in parameters else {}
+    quick = {name: 50 for name in ("grace_period", "chunk_size") if name in parameters}
     variants: list[dict[str, Any]] = [quick]
     if "max_bytes" in parameters:
         variants.append({**quick, "max_bytes": 100_000})

@@ -55,6 +55,13 @@ NOT_FOR: dict[str, dict[str, str]] = (
         )
     }
     | {
+        "DWMILClassifier": {
+            "check_sample_weight_equivalence_on_dense_data": (
+                "a row's weight says how often it is drawn; two rows also count twice where classes are compared in size"
+            )
+        }
+    }
+    | {
         "OPIDClassifier": {
             "check_sample_weight_equivalence_on_dense_data": (
                 "a row is scaled by what is known with it: the second of two equal rows finds more known than the first"

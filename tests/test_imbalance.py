@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 from reference_dwmil import DWMIL, UnderBagging
+from scipy.io import loadmat
 from sklearn.naive_bayes import GaussianNB
 
 from anabranch.imbalance import DWMILClassifier, UnderBaggingClassifier
 from anabranch.imbalance._errors import error_of
-from anabranch.stream import SEA, ArrayStream, FrameStream, Imbalance, MovingGaussian
+from anabranch.stream import SEA, ArrayStream, FileStream, FrameStream, Imbalance, MovingGaussian
 
 
 def _chunks(n_chunks, rows, seed=1, turn=None):
@@ -232,6 +236,27 @@ def test_imbalance_of_frames_and_classes():
         Imbalance(SEA(1), share=-1)
     with pytest.raises(ValueError, match="ArrayStream"):
         Imbalance(np.zeros((3, 3)))
+
+
+_DATA = Path(os.environ.get("ANABRANCH_DATA", "nowhere"))
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "settings", "equal"),
+    [
+        ("electricity.arff", "electricity", {"minority": "UP", "skip": 17_763, "piece_rows": 500}, 51),
+        ("weather.csv", "weather", {"minority": 1, "piece_rows": 365}, 50),
+    ],
+)
+def test_imbalance_prepares_the_papers_real_streams(file, name, settings, equal):
+    if not (_DATA / "dwmil" / f"{name}.mat").exists() or not (_DATA / "streams" / file).exists():
+        pytest.skip("the authors' files are not here")
+    theirs = [labels.ravel() == 1 for labels in loadmat(_DATA / "dwmil" / f"{name}.mat")["label"].ravel()]
+    stream = Imbalance(FileStream(_DATA / "streams" / file), **settings)
+    ours = [y == stream.minority for _, y in stream.pieces()]
+    assert len(ours) == len(theirs)
+    assert sum(len(a) == len(b) and a.sum() == b.sum() for a, b in zip(ours, theirs, strict=True)) == equal
+    assert all(abs(len(a) - len(b)) <= 1 for a, b in zip(ours, theirs, strict=True))
 
 
 class _NoClasses(SEA):
