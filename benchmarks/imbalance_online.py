@@ -3,8 +3,8 @@
 All learn the streams of the DWMIL paper's authors, test-then-train, which ANABRANCH_DATA must hold as dwmil/NAME.mat.
 OOB and UOB have as many members as stream-learn's, naive Bayes in both, and meet them in chunks of 1000 rows, the way
 stream-learn takes them; the mean of their G-means over five seeds counts, from the second chunk on, as stream-learn's
-cannot predict the first. Dynamic weighted majority meets MOA's with Hoeffding trees of equal settings as experts, MOA in
-its own loop in Java.
+cannot predict the first. Dynamic weighted majority meets MOA's with Hoeffding trees of equal settings as experts, MOA
+in its own loop in Java.
 """
 
 from __future__ import annotations

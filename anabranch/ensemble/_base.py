@@ -57,6 +57,13 @@ class Learner:
             raise TypeError(f"{name} must take sample_weight; {type(value).__name__} does not.")
 
 
+def make_writable(learner: Any) -> None:
+    """Copy a learner's own arrays that may only be read, as those mapped from a file: kernels write into them."""
+    for name, value in list(vars(learner).items()):
+        if isinstance(value, np.ndarray) and not value.flags.writeable:
+            setattr(learner, name, value.copy())
+
+
 class Jobs:
     """A number of threads as joblib counts them: None and 1 are one, -1 is one per processor."""
 

@@ -11,7 +11,7 @@ import numpy as np
 from anabranch._parameters import Constraint, Number
 from anabranch._random import generators, seed_sequence
 from anabranch.base import StreamClassifier
-from anabranch.ensemble._base import Ensemble
+from anabranch.ensemble._base import Ensemble, make_writable
 from anabranch.kernels import majority as kernels
 from anabranch.schema import Codes, Floats
 
@@ -214,6 +214,7 @@ class DynamicWeightedMajorityClassifier(Ensemble):
         is left of it; one that is dropped on the way has learned the rest in vain.
         """
         n, k = len(y), self._n_classes
+        make_writable(self)
         votes = self._each(lambda m: self._padded(self._member(m)._test_then_train(X, y, w)), n)
         told = np.zeros((len(votes), n))
         turn = start = 0

@@ -9,6 +9,7 @@ import numpy as np
 
 from anabranch._parameters import Constraint, Number
 from anabranch.base import StreamClassifier
+from anabranch.ensemble._base import make_writable
 from anabranch.kernels import kernel_logistic as kernels
 from anabranch.schema import Codes, Floats
 
@@ -92,6 +93,7 @@ class KernelLogistic(StreamClassifier):
         return 0.5 / float(self.bandwidth) ** 2
 
     def _run(self, X: Floats, y: Codes, w: Floats, votes: Floats) -> None:
+        make_writable(self)
         self._make_room(X.shape[1], int(np.count_nonzero(w)))
         filled = int(self._numbers[kernels.FILLED])
         # The kernel goes round the room there is: up to the budget there is always more than it needs.

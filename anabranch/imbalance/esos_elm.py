@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from anabranch._parameters import Columns, Constraint, Number
 from anabranch._random import RandomState, generators, seed_sequence
 from anabranch.base import StreamClassifier
+from anabranch.ensemble._base import make_writable
 from anabranch.kernels import elm as kernels
 from anabranch.schema import Codes, Floats
 
@@ -208,6 +209,7 @@ class ESOSELMClassifier(StreamClassifier):
         self._test_then_train(X, y, w)  # without the test there is no G-mean
 
     def _votes(self, X: Floats) -> Floats:
+        make_writable(self)
         width = len(self._nominal)
         if X.shape[1] < width:
             X = np.hstack([X, np.full((len(X), width - X.shape[1]), np.nan)])
@@ -218,6 +220,7 @@ class ESOSELMClassifier(StreamClassifier):
         return self._ask(scaled[0], scaled[0], codes, zeros, np.zeros((len(self._weights), len(X))))
 
     def _test_then_train(self, X: Floats, y: Codes, w: Floats) -> Floats:
+        make_writable(self)
         there = np.flatnonzero(w)
         self._make_room(X.shape[1], int(y[there].max()) + 1 if len(there) else 0)
         scaled = np.empty((2, *X.shape))

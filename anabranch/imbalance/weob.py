@@ -9,7 +9,7 @@ import numpy as np
 
 from anabranch._parameters import Constraint, Number, OneOf
 from anabranch._random import seed_sequence
-from anabranch.ensemble._base import Ensemble
+from anabranch.ensemble._base import Ensemble, make_writable
 from anabranch.imbalance._resampling import DECAY
 from anabranch.imbalance.oob import OOBClassifier
 from anabranch.imbalance.uob import UOBClassifier
@@ -170,6 +170,7 @@ class WEOBClassifier(Ensemble):
 
     def _follow(self, votes: list[Floats], y: Codes, w: Floats) -> Floats:
         """Take in what the ensembles had right; both G before each row, and after the last."""
+        make_writable(self)
         n = len(y)
         g_means = np.empty((2, n + 1))
         right = np.empty(n, np.bool_)
