@@ -116,6 +116,33 @@ def test_sparse_rows_in_declared_spaces():
     assert declared.period_ == 2
 
 
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_matrix])
+def test_the_period_said_outright(form):
+    """Rows that go on holding something in columns that count no more, such as a dead sensor's last value."""
+    T1, B = 200, 20
+    old, new, y = two_spaces("logistic")
+    spaces = [list(range(12)), list(range(12, 20))]
+    expected = learner_of("FESL-c", "logistic", spaces=spaces).fit(evolving(old, new, T1, B), y)
+    full = np.hstack([old, new])
+    full[T1:, :12] = full[T1 - 1, :12]
+    learner = learner_of("FESL-c", "logistic", spaces=spaces).announce([-1.0, 1.0])
+    learner.partial_fit(form(full[: T1 - B]), y[: T1 - B], period=0)
+    learner.partial_fit(form(full[T1 - B : T1]), y[T1 - B : T1], period=1)
+    told = learner.test_then_train(form(full[T1:]), y[T1:], period=2)
+    assert np.allclose(learner.coef_, expected.coef_)
+    assert told.shape == (T1, 2)
+    rows = evolving(old, new, 0, 0)
+    assert np.allclose(learner.predict_proba(form(full), period=2), expected.predict_proba(rows))
+    assert np.array_equal(learner.predict(form(full), period=2), expected.predict(rows))
+    assert not np.allclose(full[T1:, :12], 0)
+    with pytest.raises(ValueError, match="from 0 to 2"):
+        learner.partial_fit(form(full), y, period=3)
+    with pytest.raises(ValueError, match="declared spaces"):
+        FESLRegressor().partial_fit(full, y, period=0)
+    with pytest.raises(TypeError, match="by them"):
+        FESLRegressor(spaces=[["a"], ["b"]]).partial_fit([{"a": 1.0}], [1.0], period=0)
+
+
 def test_any_number_of_cycles():
     rng = np.random.default_rng(0)
     base = rng.standard_normal((900, 4))

@@ -27,12 +27,13 @@ In between, what is missing counts as 0, as in any linear model.
 from __future__ import annotations
 
 import copy
+import numbers
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from anabranch import checkpoint
 from anabranch._parameters import Columns, Constraint, Flag, Number
@@ -167,7 +168,7 @@ class EvolvingModel(ColumnBlocks):
                 in_both=np.zeros(0, np.uint8),
                 numbers=numbers,
                 hedge=hedge,
-                seed=seed_sequence(getattr(self, "random_state", 0)).generate_state(1, np.uint64),
+                seed=seed_sequence(getattr(self, "random_state", 0)).generate_state(1, np.uint64).astype(np.uint64),
             )
         )
 
@@ -363,6 +364,33 @@ class EvolvingModel(ColumnBlocks):
             self._arrays = list(model)
         return out
 
+    def _of_period(self, X: Any, period: int | None) -> Any:
+        """Rows without what they hold in columns of spaces that are not of the period."""
+        if period is None:
+            return X
+        last = 2 * len(self.spaces or ()) - 2
+        if self.spaces is None:
+            raise ValueError(
+                "period= needs declared spaces: say which columns each has, as in spaces=[[0, 1], [2, 3]]."
+            )
+        if not isinstance(period, numbers.Integral) or not 0 <= period <= last:
+            raise ValueError(f"period must be a whole number from 0 to {last}, got {period!r}.")
+        shown = {period // 2, (period + 1) // 2}
+        hidden = [j for k, group in enumerate(self.spaces) if k not in shown for j in group]
+        names = [j for j in hidden if isinstance(j, str)]
+        if names or not (isinstance(X, np.ndarray) or (hasattr(X, "tocsr") and hasattr(X, "nnz"))):
+            raise TypeError("period= is for arrays and sparse matrices: columns that have names come and go by them.")
+        if isinstance(X, np.ndarray):
+            X = np.array(X, np.float64)
+            X[:, hidden] = np.nan
+            return X
+        X = X.tocsr().astype(np.float64)
+        kept = np.ones(X.shape[1])
+        kept[hidden] = 0.0
+        X = X.multiply(kept).tocsr()
+        X.eliminate_zeros()
+        return X
+
     # ------------------------------------------------------------------------------------ periods
 
     def _decide(self, model: Model) -> Model:
@@ -411,7 +439,7 @@ class EvolvingModel(ColumnBlocks):
         if strategy in (kernels.RECOVERED, kernels.RECOVERED_FIXED):
             return 1.0
         share = kernels.share(model.hedge)
-        return float(share > 0.5) if self._selects else share  # type: ignore[no-any-return]
+        return float(share > 0.5) if self._selects else float(share)
 
     def _begin_overlap(self, model: Model) -> Model:
         """Begin to keep rows of an overlap."""
@@ -551,6 +579,46 @@ class EvolvingModel(ColumnBlocks):
 class EvolvingClassifier(EvolvingModel):
     """A learner of classes on evolving columns."""
 
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        period: int | None = None,
+    ) -> Self:
+        """Learn a chunk of rows, in order.
+
+        Parameters
+        ----------
+        X, y, classes, sample_weight
+            As for every classifier.
+        period : int, optional
+            Number of the period that the rows are of, where ``spaces`` are declared: 0 for the first space, 1 for
+            the first two, 2 for the second, ... What rows hold in columns of other spaces is passed over. If left out,
+            the rows tell by what they hold.
+
+        Returns
+        -------
+        self
+        """
+        return super().partial_fit(self._of_period(X, period), y, classes, sample_weight)  # type: ignore[misc,no-any-return]
+
+    def test_then_train(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, *, period: int | None = None
+    ) -> Floats:
+        """Predict each row just before learning it; see :meth:`partial_fit` for ``period``."""
+        return super().test_then_train(self._of_period(X, period), y, sample_weight)  # type: ignore[misc,no-any-return]
+
+    def predict_proba(self, X: Any, *, period: int | None = None) -> Floats:
+        """Class probabilities of rows; see :meth:`partial_fit` for ``period``."""
+        return super().predict_proba(self._of_period(X, period))  # type: ignore[misc,no-any-return]
+
+    def predict(self, X: Any, *, period: int | None = None) -> NDArray[Any]:
+        """Most probable class of each row; see :meth:`partial_fit` for ``period``."""
+        return super().predict(self._of_period(X, period))  # type: ignore[misc,no-any-return]
+
     def _taught(self, X: Any, y: Codes, w: Floats, mode: int) -> Floats:
         self._grow(X)
         if self._n_announced > self._model.numbers[kernels.ACTIVE]:
@@ -608,6 +676,34 @@ class EvolvingRegressor(EvolvingModel):
     """A learner of numbers on evolving columns."""
 
     _loss = kernels.SQUARED
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None, *, period: int | None = None) -> Self:
+        """Learn a chunk of rows, in order.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for every regressor.
+        period : int, optional
+            Number of the period that the rows are of, where ``spaces`` are declared: 0 for the first space, 1 for
+            the first two, 2 for the second, ... What rows hold in columns of other spaces is passed over. If left out,
+            the rows tell by what they hold.
+
+        Returns
+        -------
+        self
+        """
+        return super().partial_fit(self._of_period(X, period), y, sample_weight)  # type: ignore[misc,no-any-return]
+
+    def test_then_train(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None = None, *, period: int | None = None
+    ) -> Floats:
+        """Predict each row just before learning it; see :meth:`partial_fit` for ``period``."""
+        return super().test_then_train(self._of_period(X, period), y, sample_weight)  # type: ignore[misc,no-any-return]
+
+    def predict(self, X: Any, *, period: int | None = None) -> Floats:
+        """Predict numbers for rows; see :meth:`partial_fit` for ``period``."""
+        return super().predict(self._of_period(X, period))  # type: ignore[misc,no-any-return]
 
     def _learn(self, X: Any, y: Floats, w: Floats) -> None:
         self._grow(X)

@@ -15,7 +15,7 @@ __all__ = ["FESLClassifier", "FESLRegressor"]
 _STRATEGIES = {"combination": kernels.COMBINATION, "selection": kernels.SELECTION}
 
 
-class FESLClassifier(EvolvingClassifier, StreamClassifier):  # type: ignore[misc]
+class FESLClassifier(EvolvingClassifier, StreamClassifier):
     """FESL: a linear classifier that lives on when its columns vanish and others take their place.
 
     Of a first set of columns a model is learned by online gradient descent. When new columns turn up beside them, the
@@ -48,8 +48,8 @@ class FESLClassifier(EvolvingClassifier, StreamClassifier):  # type: ignore[misc
         Rows after which new columns that stand beside the old ones are additions, not replacements.
     spaces : list of lists of int or str, optional
         Columns of each feature space, in order. For arrays and sparse rows that hold zeros where there is nothing: a
-        space is there if any of its columns is neither 0 nor missing. Columns in none of them are always there. If
-        left out, each column is there where it is not missing.
+        space is there if any of its columns is neither 0 nor missing, or if ``period=`` says so where rows are handed
+        over. Columns in none of them are always there. If left out, each column is there where it is not missing.
     loss_scale : float, optional
         Losses are divided by it before they weigh the models. The theorems hold for losses between 0 and 1.
     fit_intercept : bool, default=True
@@ -154,7 +154,7 @@ class FESLClassifier(EvolvingClassifier, StreamClassifier):  # type: ignore[misc
         return _STRATEGIES[self.strategy]
 
 
-class FESLRegressor(EvolvingRegressor, StreamRegressor):  # type: ignore[misc]
+class FESLRegressor(EvolvingRegressor, StreamRegressor):
     """FESL: a linear regression that lives on when its columns vanish and others take their place.
 
     As :class:`FESLClassifier`, with the square loss (y - f)^2.

@@ -15,7 +15,7 @@ __all__ = ["NOGDClassifier", "NOGDRegressor"]
 _PARAMETERS = ("c", "radius", "patience", "max_overlap", "spaces", "fit_intercept", "nominal_features")
 
 
-class NOGDClassifier(EvolvingClassifier, StreamClassifier):  # type: ignore[misc]
+class NOGDClassifier(EvolvingClassifier, StreamClassifier):
     """Naive online gradient descent: a linear classifier that starts again when its columns are replaced.
 
     What :class:`FESLClassifier` is held against in [1]_, and one half of it: the loss, the steps and the rules of
@@ -93,7 +93,7 @@ class NOGDClassifier(EvolvingClassifier, StreamClassifier):  # type: ignore[misc
         self.nominal_features = nominal_features
 
 
-class NOGDRegressor(EvolvingRegressor, StreamRegressor):  # type: ignore[misc]
+class NOGDRegressor(EvolvingRegressor, StreamRegressor):
     """Naive online gradient descent: a linear regression that starts again when its columns are replaced.
 
     What :class:`FESLRegressor` is held against in [1]_, and one half of it: the loss, the steps and the rules of

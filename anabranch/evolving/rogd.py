@@ -13,7 +13,7 @@ from anabranch.kernels import evolving as kernels
 __all__ = ["ROGDClassifier", "ROGDRegressor"]
 
 
-class ROGDClassifier(EvolvingClassifier, StreamClassifier):  # type: ignore[misc]
+class ROGDClassifier(EvolvingClassifier, StreamClassifier):
     """Recovered online gradient descent for classes.
 
     A linear classifier: when its columns are replaced, the old model goes on with what
@@ -110,7 +110,7 @@ class ROGDClassifier(EvolvingClassifier, StreamClassifier):  # type: ignore[misc
         self.nominal_features = nominal_features
 
 
-class ROGDRegressor(EvolvingRegressor, StreamRegressor):  # type: ignore[misc]
+class ROGDRegressor(EvolvingRegressor, StreamRegressor):
     """Recovered online gradient descent for numbers.
 
     A linear regression: when its columns are replaced, the old model goes on with what
