@@ -235,8 +235,7 @@ def _is_learner(cls: Any, module: ModuleType) -> bool:
     return (
         inspect.isclass(cls)
         and issubclass(cls, StreamLearner)
-        and cls.__module__ == module.__name__
-        and not cls.__name__.startswith("Stream")
+        and cls.__module__ == module.__name__ != StreamLearner.__module__  # where the bases are
     )
 
 

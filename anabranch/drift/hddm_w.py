@@ -15,8 +15,8 @@ class HDDMW(HDDMA):
     """HDDM, W-test: exponentially weighted means before and after a cut, by McDiarmid's bound.
 
     The cut is where the weighted mean plus its bound was least. If the weighted mean of the values after it is above
-    that of the values before it by more than McDiarmid's inequality allows with confidence ``drift_confidence``, there is
-    a drift, and everything starts anew.
+    that of the values before it by more than McDiarmid's inequality allows with confidence ``drift_confidence``, there
+    is a drift, and everything starts anew.
 
     Parameters
     ----------
