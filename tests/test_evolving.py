@@ -204,7 +204,7 @@ def test_without_overlap_the_new_model_is_on_its_own():
     old, new, y = two_spaces("logistic")
     X = evolving(old, new, 200, 0)
     learner = FESLClassifier()
-    with pytest.warns(RuntimeWarning, match="on its own"):
+    with pytest.warns(UserWarning, match="on its own"):
         learner.fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -162,6 +162,7 @@ class EvolvingModel(ColumnBlocks):
                 since=np.full(units, -1),
                 watched=np.zeros(units, np.uint8),
                 in_previous=np.zeros(units, np.uint8),
+                pattern=np.zeros(units, np.uint8),
                 present=np.zeros(units, np.uint8),
                 unit=np.zeros(0, np.int64),
                 in_now=np.zeros(0, np.uint8),
@@ -220,6 +221,7 @@ class EvolvingModel(ColumnBlocks):
         }  # fmt: skip
         whole: dict[str, tuple[Any, ...]] = {
             "status": (units,), "since": (units,), "watched": (units,), "in_previous": (units,), "present": (units,),
+            "pattern": (units,),
             "unit": (n,), "in_now": (n,), "in_both": (n,), "seed": (1,),
         }  # fmt: skip
         kinds = {"status": np.int64, "since": np.int64, "unit": np.int64, "seed": np.uint64}
@@ -235,6 +237,7 @@ class EvolvingModel(ColumnBlocks):
             m >= 1
             and (0 <= active <= 2 or active == m)
             and (r == n + 1 if moments else True)
+            and 0 <= model.numbers[kernels.RANK] <= r
             and units == (self._width if self.spaces is None else len(self.spaces))
             and ((model.unit >= -1) & (model.unit < max(units, 1))).all()
             and self._blocks_fit(n)
@@ -271,13 +274,14 @@ class EvolvingModel(ColumnBlocks):
             for name in ("recover", "buffer", "anchors", "mixture"):
                 changed[name] = spread(changed.get(name, getattr(model, name)), 1, n + 1)
             changed["bias"] = spread(model.bias, 0, n + 1)
+            model.numbers[kernels.RANK] = n + 1 if model.numbers[kernels.RANK] else 0
             for name in ("gram", "moments"):
                 changed[name] = spread(spread(getattr(model, name), 0, n + 1), 1, n + 1)
         if self.spaces is None:
             late = width - len(model.status)
             changed["status"] = np.pad(model.status, (0, late))
             changed["since"] = np.pad(model.since, (0, late), constant_values=-1)
-            for name in ("watched", "in_previous", "present"):
+            for name in ("watched", "in_previous", "pattern", "present"):
                 changed[name] = np.pad(getattr(model, name), (0, late))
         self._width, self._nominal, self._room = width, nominal.astype(np.int64), room.astype(np.int64)
         changed["unit"] = self._units(n)
@@ -361,6 +365,7 @@ class EvolvingModel(ColumnBlocks):
                     break
         if mode != kernels.TEST:
             model.numbers[kernels.REASON] = kernels.DONE
+            model.present[:] = 0  # of the last row that was looked at, which may have taught nothing
             self._arrays = list(model)
         return out
 
@@ -517,7 +522,7 @@ class EvolvingModel(ColumnBlocks):
             warnings.warn(
                 f"{type(self).__name__} met new columns without any row that shows the vanished ones beside them: with "
                 "nothing to learn a mapping from, the model of the new columns is on its own.",
-                RuntimeWarning,
+                UserWarning,
                 stacklevel=2,
             )
             return model
@@ -573,7 +578,8 @@ class EvolvingModel(ColumnBlocks):
     @property
     def intercept_(self) -> Floats:
         """Intercepts of the model of the present columns, (vectors,)."""
-        return self._state().intercepts[1].copy()
+        intercept: Floats = self._state().intercepts[1].copy()
+        return intercept
 
 
 class EvolvingClassifier(EvolvingModel):
@@ -720,7 +726,7 @@ class EvolvingRegressor(EvolvingModel):
     @property
     def coef_(self) -> Floats:
         """Weights of the present columns, (n_features,); 0 for others, NaN for nominal ones."""
-        coef: Floats = super().coef_[0]
+        coef: Floats = np.ascontiguousarray(super().coef_[0])
         return coef
 
     def __sklearn_tags__(self) -> Any:
@@ -850,6 +856,8 @@ def _inverse(matrix: Floats, ridge: float) -> Floats:
 def _map_by_rows(model: Model, targets: Codes, sources: Codes, constant: float, ridge: float, wanted: int) -> bool:
     """Learn the mapping from the rows kept: psi(x) = X1^T pinv(X2 X2^T) X2 x. False if there is no row.
 
+    The rows that are used come to lie at the front of the buffer, oldest first, then those that show no vanished column.
+
     Old columns that are missing in some of the rows (they died early) are filled in by the mapping that the others
     teach, which changes nothing about that mapping.
     """
@@ -857,15 +865,22 @@ def _map_by_rows(model: Model, targets: Codes, sources: Codes, constant: float, 
     by_age = np.arange(kept) if kept <= r else (np.arange(r) + kept) % r
     known = ~np.isnan(buffer[targets])
     shown = by_age[known[:, by_age].any(axis=0)]
-    slots = np.sort(shown[-wanted:])
-    if not len(slots):
+    shown = shown[-wanted:]
+    rank = len(shown)
+    if not rank:
         return False
+    others = by_age[~known[:, by_age].any(axis=0)]  # of use when more columns vanish
+    known = known[:, shown]
+    buffer[:, : rank + len(others)] = buffer[:, np.append(shown, others)]
+    buffer[:, rank + len(others) :] = 0.0
+    model.numbers[kernels.RANK] = rank
+    model.numbers[kernels.KEPT] = rank + len(others)
+    slots = np.arange(rank)
     used = np.zeros(r, np.uint8)
     used[slots] = 1
     of_sources = np.zeros((r, r))
     kernels.products(buffer, sources, used, constant, of_sources)
-    of_sources = of_sources[np.ix_(slots, slots)]
-    known = known[:, slots]
+    of_sources = of_sources[:rank, :rank]
     if not known.all():
         patterns, which = np.unique(known, axis=0, return_inverse=True)
         for number, pattern in enumerate(patterns):
@@ -878,7 +893,7 @@ def _map_by_rows(model: Model, targets: Codes, sources: Codes, constant: float, 
                 filled = buffer[np.ix_(rows, slots[pattern])] @ (inner @ of_sources[np.ix_(pattern, ~pattern)])
             buffer[np.ix_(rows, slots[~pattern])] = filled
     inverse = np.zeros((r, r))
-    inverse[np.ix_(slots, slots)] = _inverse(of_sources, ridge)
+    inverse[:rank, :rank] = _inverse(of_sources, ridge)
     model.recover[:] = 0.0
     kernels.multiplied(buffer, sources, inverse, model.recover)
     model.bias[:] = constant * inverse.sum(axis=0)
@@ -896,6 +911,7 @@ def _map_by_moments(model: Model, targets: Codes, sources: Codes, constant: floa
     model.buffer[np.ix_(targets, inputs)] = mapping.T
     model.recover[:] = 0.0
     model.recover[sources, sources] = 1.0
+    model.numbers[kernels.RANK] = n + 1
     model.bias[:] = 0.0
     model.bias[n] = constant
     model.gram[:] = 0.0

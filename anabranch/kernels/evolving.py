@@ -46,11 +46,13 @@ STRATEGY, LOSS, STEP, RADIUS, INTERCEPT, HORIZON, LOSS_SCALE, PATIENCE, MAX_OVER
 OPTIONS_SIZE = 11
 
 # Places in `numbers`: rows learned; rows of the present space; rows of the space before; row of the last change, or -1;
-# changes so far; rows of overlap; rows put into the buffer; classes; and, as 0 or 1, whether new columns stand beside
-# old ones, whether the previous model can be used, whether all columns were there in the last row, and why the loop
-# came back.
-ROWS, AGE, PREVIOUS_AGE, CHANGED, CHANGES, OVERLAP, KEPT, ACTIVE, AWAITING, MAPPED, QUIET, REASON = range(12)
-NUMBERS_SIZE = 12
+# changes so far; rows of overlap; rows put into the buffer; rows behind the mapping; classes; and, as 0 or 1, whether
+# new columns stand beside old ones, whether the previous model can be used, whether a row that shows the same columns
+# as the last one calls for no decision, whether that one showed all; and why the loop came back.
+ROWS, AGE, PREVIOUS_AGE, CHANGED, CHANGES, OVERLAP, KEPT, RANK, ACTIVE, AWAITING, MAPPED, QUIET, WHOLE, REASON = range(
+    14
+)
+NUMBERS_SIZE = 14
 
 # Places in `hedge`: cumulative losses of the previous model, of the present one, and of both together; the least lead
 # of the former over the latter so far; rounds; log weights; rounds of this epoch, its length, its eta and delta; and
@@ -87,6 +89,7 @@ class Model(NamedTuple):
     since: NDArray[np.int64]  # (units,): first of the last rows without it, -1 if it was there
     watched: NDArray[np.uint8]  # (units,): whether its absence will call for a decision
     in_previous: NDArray[np.uint8]  # (units,): whether the previous model knows it
+    pattern: NDArray[np.uint8]  # (units,): whether it was there in the last row learned
     present: NDArray[np.uint8]  # (units,): whether it is there in the row at hand
     unit: NDArray[np.int64]  # (n,): of each feature; -1 for those that are always there
     in_now: NDArray[np.uint8]  # (n,): whether the present model uses the feature
@@ -236,20 +239,45 @@ def _safe(value):
 
 
 @kernel(inline=False)
-def _read(dense, data, indices, start, stop, n, columns, values):
-    """List a row's entries that are there and not 0. Returns their number, and -1 minus it if any is missing."""
+def _read(dense, data, indices, start, stop, n, mask, columns, values):
+    """List a row's entries that are there, not 0, and of features in the mask. Returns their number."""
     count = 0
-    gaps = False
+    if dense:
+        row = data[start:stop]
+        for j in range(min(len(row), n)):
+            value = row[j]
+            if mask[j] and value == value and value != 0.0:
+                columns[count] = j
+                values[count] = value
+                count += 1
+        return count
     for e in range(start, stop):
-        j = e - start if dense else np.int64(indices[e])
+        j = np.int64(indices[e])
         value = data[e]
-        if value != value:
-            gaps = True
-        elif value != 0.0 and j < n:
+        if j < n and mask[j] and value == value and value != 0.0:
             columns[count] = j
             values[count] = value
             count += 1
-    return -1 - count if gaps else count
+    return count
+
+
+@kernel(inline=False)
+def _looks_the_same(dense, data, start, stop, whole, pattern):
+    """Whether a row shows the same columns as the last one."""
+    row = data[start:stop]
+    if dense:
+        if len(row) != len(pattern):
+            return False
+        different = 0
+        for j in range(len(row)):
+            different += (row[j] == row[j]) != (pattern[j] > 0)
+        return different == 0
+    if not whole:
+        return False
+    gaps = 0
+    for e in range(len(row)):
+        gaps += row[e] != row[e]
+    return gaps == 0
 
 
 @kernel(inline=False)
@@ -330,28 +358,41 @@ def _put_votes(scores, m, active, votes):
             votes[c] /= total
 
 
+@kernel(inline=True)
+def _mapped_value(value):
+    """A value as the mapping sees it: missing ones count 0, and none is too large."""
+    return min(max(value, -_LARGEST_MAPPED), _LARGEST_MAPPED) if value == value else 0.0
+
+
 @kernel(inline=False)
-def _keep(columns, values, count, unit, present, buffer, numbers):
+def _keep(dense, data, indices, start, stop, unit, present, buffer, numbers):
     """Put a row of the overlap into the buffer."""
     slot = int(numbers[KEPT]) % buffer.shape[1]
     for j in range(len(buffer)):
         buffer[j, slot] = np.nan if unit[j] >= 0 and present[unit[j]] == 0 else 0.0
-    for e in range(count):
-        buffer[columns[e], slot] = min(max(values[e], -_LARGEST_MAPPED), _LARGEST_MAPPED)
+    for e in range(start, stop):
+        j = e - start if dense else np.int64(indices[e])
+        if j < len(buffer) and data[e] == data[e] and data[e] != 0.0:
+            buffer[j, slot] = _mapped_value(data[e])
     numbers[KEPT] += 1.0
 
 
 @kernel(inline=False)
-def _add_moments(columns, values, count, moments, numbers):
+def _add_moments(dense, data, indices, start, stop, moments, numbers):
     """Add a row of the overlap to the sums of products; the last column is the constant."""
     n = len(moments) - 1
-    for e in range(count):
-        a = min(max(values[e], -_LARGEST_MAPPED), _LARGEST_MAPPED)
-        row = moments[columns[e]]
-        for f in range(count):
-            row[columns[f]] += a * min(max(values[f], -_LARGEST_MAPPED), _LARGEST_MAPPED)
+    for e in range(start, stop):
+        j = e - start if dense else np.int64(indices[e])
+        a = _mapped_value(data[e])
+        if j >= n or a == 0.0:
+            continue
+        row = moments[j]
+        for f in range(start, stop):
+            b = _mapped_value(data[f])
+            if b != 0.0:
+                row[f - start if dense else np.int64(indices[f])] += a * b
         row[n] += a
-        moments[n, columns[e]] += a
+        moments[n, j] += a
     moments[n, n] += 1.0
     numbers[KEPT] += 1.0
 
@@ -363,7 +404,7 @@ def _add_moments(columns, values, count, moments, numbers):
 def run(
     dense, data, indices, pointers, width, n_rows, y, w, first, progress, mode, options, scores_only, out,
     now, previous, intercepts, norms, anchors, mixture, recover, bias, gram, buffer, moments, status, since, watched,
-    in_previous, present, unit, in_now, in_both, numbers, hedge, seed,
+    in_previous, pattern, present, unit, in_now, in_both, numbers, hedge, seed,
 ):  # fmt: skip
     """Go through rows from number ``first`` on; returns the row that calls for a decision, or the number of rows.
 
@@ -392,7 +433,7 @@ def run(
     spaces = options[SPACES] > 0.0
     constant = options[INTERCEPT] > 0.0
     m, n = now.shape
-    r = len(bias)
+    r = int(numbers[RANK])
     longest = width
     if not dense:
         longest = 1
@@ -400,8 +441,9 @@ def run(
             longest = max(longest, pointers[i + 1] - pointers[i])
     columns = np.empty(longest, np.int64)
     values = np.empty(longest)
-    a = np.zeros(r)
-    moved = np.zeros(r)
+    both_columns = np.empty(longest, np.int64)
+    both_values = np.empty(longest)
+    a, moved = np.zeros((2, r))
     by_now, by_previous, answer = np.zeros((3, m))
     numbers[REASON] = DONE
     for i in range(first, n_rows):
@@ -413,16 +455,12 @@ def run(
         else:
             start, stop = pointers[i], pointers[i + 1]
         stage = progress if i == first else FRESH
-        count = _read(dense, data, indices, start, stop, n, columns, values)
-        gaps = count < 0
-        count = -1 - count if gaps else count
 
         # Which columns are there, and whether that calls for a decision.
         n_now = n_next = 0
-        looked = gaps or numbers[QUIET] == 0.0
-        if looked:
+        if numbers[QUIET] == 0.0 or not _looks_the_same(dense, data, start, stop, numbers[WHOLE] > 0.0, pattern):
             _see(dense, data, indices, start, stop, spaces, unit, present)
-            strange = overdue = odd = False
+            strange = overdue = waiting = odd = False
             for k in range(len(status)):
                 if present[k]:
                     if status[k] == NOW:
@@ -433,6 +471,7 @@ def run(
                         strange = True
                 else:
                     odd = True
+                    waiting = waiting or watched[k] > 0
                     if watched[k] and since[k] >= 0 and numbers[ROWS] - since[k] + 1.0 >= options[PATIENCE]:
                         overdue = True
             late = n_next > 0 and numbers[OVERLAP] >= options[MAX_OVERLAP]
@@ -445,36 +484,41 @@ def run(
                         since[k] = -1
                     elif since[k] < 0 and (status[k] == NOW or status[k] == NEXT):
                         since[k] = int(numbers[ROWS])
-                numbers[QUIET] = 0.0 if odd or spaces or numbers[AWAITING] > 0.0 else 1.0
+                    pattern[k] = present[k]
+                numbers[QUIET] = 0.0 if spaces or waiting or numbers[AWAITING] > 0.0 else 1.0
+                numbers[WHOLE] = 0.0 if odd else 1.0
 
         # What the models say.
         mapped = numbers[MAPPED] > 0.0 and strategy != PRESENT
+        count = _read(dense, data, indices, start, stop, n, in_now, columns, values)
         for c in range(m):
             score = intercepts[1, c]
             vector = now[c]
             for e in range(count):
-                if in_now[columns[e]]:
-                    score += vector[columns[e]] * values[e]
+                score += vector[columns[e]] * values[e]
             by_now[c] = _safe(score)
             answer[c] = by_now[c]
         weight = 0.0
         if mapped:
             for k in range(r):
                 a[k] = bias[k]
+            survived = 0
             for e in range(count):
-                if in_now[columns[e]]:
-                    row = recover[columns[e]]
-                    value = values[e]
-                    for k in range(r):
-                        a[k] += row[k] * value
+                row = recover[columns[e]]
+                value = values[e]
+                for k in range(r):
+                    a[k] += row[k] * value
+                if in_both[columns[e]]:
+                    both_columns[survived] = columns[e]
+                    both_values[survived] = value
+                    survived += 1
             for k in range(r):
                 a[k] = min(max(a[k], -_LARGEST_MAPPED), _LARGEST_MAPPED)
             for c in range(m):
                 score = intercepts[0, c]
                 vector = previous[c]
-                for e in range(count):
-                    if in_both[columns[e]]:
-                        score += vector[columns[e]] * values[e]
+                for e in range(survived):
+                    score += vector[both_columns[e]] * both_values[e]
                 for k in range(r):
                     score += anchors[c, k] * a[k]
                 by_previous[c] = _safe(score)
@@ -500,13 +544,13 @@ def run(
             numbers[OVERLAP] += 1.0
             if options[MOMENTS] == 0.0:
                 if strategy != PRESENT:
-                    _keep(columns, values, count, unit, present, buffer, numbers)
+                    _keep(dense, data, indices, start, stop, unit, present, buffer, numbers)
             else:
                 whole = True
                 for k in range(len(status)):
                     whole = whole and (present[k] == 1 or (status[k] != NOW and status[k] != NEXT))
                 if whole:
-                    _add_moments(columns, values, count, moments, numbers)
+                    _add_moments(dense, data, indices, start, stop, moments, numbers)
 
         # Both models learn.
         numbers[ROWS] += 1.0
@@ -516,17 +560,16 @@ def run(
         length2 = both2 = 0.0
         if radius > 0.0:
             for e in range(count):
-                if in_now[columns[e]]:
-                    length2 += values[e] * values[e]
+                length2 += values[e] * values[e]
                 if in_both[columns[e]]:
                     both2 += values[e] * values[e]
         if mapped and strategy != RECOVERED_FIXED:
             for k in range(r):
-                total = 0.0
-                row = gram[k]
-                for q in range(r):
-                    total += row[q] * a[q]
-                moved[k] = total
+                moved[k] = 0.0
+            for q in range(r):
+                row = gram[q]
+                for k in range(r):
+                    moved[k] += row[k] * a[q]
         for c in range(m):
             target = y[i]
             if kind == LOGISTIC:
@@ -541,8 +584,7 @@ def run(
             if radius > 0.0:
                 norms[1, c] += step * (2.0 * (by_now[c] - intercepts[1, c]) + step * length2)
             for e in range(count):
-                if in_now[columns[e]]:
-                    vector[columns[e]] += step * values[e]
+                vector[columns[e]] += step * values[e]
             if constant:
                 intercepts[1, c] = _safe(intercepts[1, c] + step)
             if radius > 0.0:
@@ -559,9 +601,8 @@ def run(
                     2.0 * (by_previous[c] - intercepts[0, c]) + step * (both2 + max(recovered2, 0.0))
                 )
             vector = previous[c]
-            for e in range(count):
-                if in_both[columns[e]]:
-                    vector[columns[e]] += step * values[e]
+            for e in range(survived):
+                vector[both_columns[e]] += step * both_values[e]
             for k in range(r):
                 mixture[c, k] = _safe(mixture[c, k] + step * a[k])
                 anchors[c, k] = _safe(anchors[c, k] + step * moved[k])
