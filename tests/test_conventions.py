@@ -27,7 +27,7 @@ _DENSE = "check_sample_weight_equivalence_on_dense_data"
 _SPARSE = "check_sample_weight_equivalence_on_sparse_data"
 _OTHERWISE: list[tuple[str, list[str], str]] = [
     (
-        "OCDS OGD OLSF OLVF PassiveAggressive",
+        "FESL NOGD OCDS OGD OLSF OLVF PassiveAggressive ROGD",
         [_DENSE, _SPARSE],
         "a row of weight 2 makes one step of twice the size, which is not two steps",
     ),
