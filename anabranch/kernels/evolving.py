@@ -360,28 +360,14 @@ def _put_votes(scores, m, active, votes):
 
 @kernel(inline=True)
 def _recover(columns, values, count, recover, bias, a):
-    """Put down what the rows of the overlap have to do with a row, eight of them at a time."""
-    whole = len(a) // 8 * 8
-    for k in range(0, whole, 8):
-        s0, s1, s2, s3 = bias[k], bias[k + 1], bias[k + 2], bias[k + 3]
-        s4, s5, s6, s7 = bias[k + 4], bias[k + 5], bias[k + 6], bias[k + 7]
-        for e in range(count):
-            row = recover[columns[e]]
-            value = values[e]
-            s0 += row[k] * value
-            s1 += row[k + 1] * value
-            s2 += row[k + 2] * value
-            s3 += row[k + 3] * value
-            s4 += row[k + 4] * value
-            s5 += row[k + 5] * value
-            s6 += row[k + 6] * value
-            s7 += row[k + 7] * value
-        a[k], a[k + 1], a[k + 2], a[k + 3] = s0, s1, s2, s3
-        a[k + 4], a[k + 5], a[k + 6], a[k + 7] = s4, s5, s6, s7
-    for k in range(whole, len(a)):
+    """Put down what the rows of the overlap have to do with a row."""
+    for k in range(len(a)):
         a[k] = bias[k]
-        for e in range(count):
-            a[k] += recover[columns[e], k] * values[e]
+    for e in range(count):
+        row = recover[columns[e]]
+        value = values[e]
+        for k in range(len(a)):
+            a[k] += row[k] * value
 
 
 @kernel(inline=True)
@@ -459,7 +445,7 @@ def run(
     spaces = options[SPACES] > 0.0
     constant = options[INTERCEPT] > 0.0
     m, n = now.shape
-    r = min((int(numbers[RANK]) + 7) // 8 * 8, len(bias))  # in whole blocks, the rest of which is 0
+    r = int(numbers[RANK])
     longest = width
     if not dense:
         longest = 1
