@@ -176,6 +176,12 @@ _VARIANTS: dict[str, list[dict[str, Any]]] = {
     "OPIDClassifier": [{"scaling": "none", "fit_intercept": False, "patience": 1, "ridge": 0.01}],
     "UnderBaggingClassifier": [{"voting": "soft", "chunk_size": 1}, {"estimator": "GaussianNB", "chunk_size": 500}],
     "DWMILClassifier": [{"voting": "soft", "error": "f1", "chunk_size": 37, "theta": 0.3, "n_jobs": 2}],
+    "LearnPPNIEClassifier": [
+        {"voting": "soft", "error": "f1", "max_experts": 3, "slope": 2.0, "crossing": 1, "n_jobs": 2},
+    ],
+    "SERAClassifier": [{"n_estimators": 1, "post_balance": 0.4, "max_stored": 70, "voting": "hard", "n_jobs": 2}],
+    "UncorrelatedBaggingClassifier": [{"ratio": 3.0, "max_stored": 70, "voting": "hard", "n_jobs": 2}],
+    "REAClassifier": [{"voting": "hard", "post_balance": 0.4, "n_neighbors": 3, "max_experts": 3, "max_stored": 70}],
 }
 
 # Checks of an ensemble need a seed, and not many members.

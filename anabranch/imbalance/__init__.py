@@ -3,7 +3,11 @@
 from anabranch.imbalance.cbce import CBCEClassifier
 from anabranch.imbalance.dwmil import DWMILClassifier
 from anabranch.imbalance.esos_elm import ESOSELMClassifier
+from anabranch.imbalance.learnpp_nie import LearnPPNIEClassifier
 from anabranch.imbalance.oob import OOBClassifier
+from anabranch.imbalance.rea import REAClassifier
+from anabranch.imbalance.sera import SERAClassifier
+from anabranch.imbalance.uncorrelated_bagging import UncorrelatedBaggingClassifier
 from anabranch.imbalance.under_bagging import UnderBaggingClassifier
 from anabranch.imbalance.uob import UOBClassifier
 from anabranch.imbalance.weob import WEOBClassifier
@@ -12,8 +16,12 @@ __all__ = [
     "CBCEClassifier",
     "DWMILClassifier",
     "ESOSELMClassifier",
+    "LearnPPNIEClassifier",
     "OOBClassifier",
+    "REAClassifier",
+    "SERAClassifier",
     "UOBClassifier",
+    "UncorrelatedBaggingClassifier",
     "UnderBaggingClassifier",
     "WEOBClassifier",
 ]

@@ -1,0 +1,198 @@
+"""Chunk ensembles for skewed streams as published: plain loops, row by row, for two classes and rows without gaps.
+
+Trees are scikit-learn's, fitted and asked through its public methods. What is shared with the library is the order in
+which random numbers are drawn.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from reference_dwmil import _Seeded, gmean_error
+from sklearn.tree import DecisionTreeClassifier
+
+
+def generators(seed, n):
+    root = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed).spawn(1)[0]))
+    return root.spawn(n)
+
+
+def cart(X, y, rng):
+    seed = _Seeded(int(rng.integers(2**31)))
+    return DecisionTreeClassifier(min_samples_split=10, random_state=seed).fit(X, y)
+
+
+def probability(tree, x, label):
+    """What a tree gives a label; 0 for one it has not met."""
+    shares = dict(zip(tree.classes_.tolist(), tree.predict_proba([x])[0], strict=True))
+    return shares.get(label, 0.0)
+
+
+def minority_of(y):
+    zeros = sum(1 for label in y.tolist() if label == 0)
+    return 0 if zeros <= len(y) - zeros else 1
+
+
+def as_signs(labels, positive):
+    return np.array([1 if label == positive else -1 for label in labels])
+
+
+def nearest_of(x, rows, k, but=None):
+    """Numbers of the k nearest rows, the earlier among equals."""
+    distances = []
+    for i, row in enumerate(rows):
+        total = 0.0
+        for a, b in zip(row, x, strict=True):
+            total += (a - b) * (a - b)
+        if i != but:
+            distances.append((total, i))
+    return [i for _, i in sorted(distances)[:k]]
+
+
+class Weighted:
+    """Experts that vote; ``say(expert, x)`` gives the votes for 0 and 1."""
+
+    def __init__(self):
+        self.experts, self.weights = [], []
+
+    def scores(self, X):
+        weights = self.weights if any(w > 0 for w in self.weights) else [1.0] * len(self.experts)
+        scores = np.zeros((len(X), 2))
+        for i, x in enumerate(X):
+            for w, expert in zip(weights, self.experts, strict=True):
+                votes = self.say(expert, x)
+                for c in (0, 1):
+                    scores[i, c] += w * votes[c]
+        return scores
+
+    def say(self, expert, x):
+        return [probability(expert, x, c) for c in (0, 1)]
+
+
+def majority_vote(trees, x):
+    ones = sum(int(tree.predict([x])[0]) for tree in trees)
+    return 1 if 2 * ones > len(trees) else 0
+
+
+def time_weight(errors, a, b):
+    """W from all errors since the classifier was made, the first one first."""
+    omega = [1.0 / (1.0 + math.exp(-a * (age - b))) for age in range(len(errors))]
+    omega = [o / sum(omega) for o in omega]
+    beta = [min(e, 0.5) / (1.0 - min(e, 0.5)) for e in errors]
+    return math.log(1.0 / max(0.01, sum(o * one for o, one in zip(omega, beta, strict=True))))
+
+
+class LearnPPNIE(Weighted):
+    def __init__(self, T=5, a=0.5, b=10, seed=0):
+        super().__init__()
+        self.rngs, self.T, self.a, self.b = generators(seed, T), T, a, b
+        self.errors = []
+
+    def say(self, expert, x):
+        said = majority_vote(expert, x)
+        return [1 - said, said]
+
+    def bagging_variation(self, X, y):
+        positive = minority_of(y)
+        P, Q = np.flatnonzero(y == positive), np.flatnonzero(y != positive)
+        trees = []
+        for rng in self.rngs:
+            rows = np.concatenate([Q[rng.integers(len(Q), size=len(y) // self.T)], P])
+            trees.append(cart(X[rows], y[rows], rng))
+        return trees
+
+    def error(self, expert, X, y):
+        positive = minority_of(y)
+        return gmean_error(as_signs(y, positive), as_signs([majority_vote(expert, x) for x in X], positive))
+
+    def learn(self, X, y):
+        new = self.bagging_variation(X, y)
+        if self.error(new, X, y) > 0.5:
+            new = self.bagging_variation(X, y)
+        self.experts.append(new)
+        self.errors.append([])
+        for history, expert in zip(self.errors, self.experts, strict=True):
+            history.append(self.error(expert, X, y))
+        self.weights = [time_weight(history, self.a, self.b) for history in self.errors]
+
+
+class REA(Weighted):
+    def __init__(self, f=0.5, k=10, seed=0):
+        super().__init__()
+        [self.rng] = generators(seed, 1)
+        self.f, self.k = f, k
+        self.G = []  # rows and labels
+        self.added = []
+
+    def learn(self, X, y):
+        positive = minority_of(y)
+        gamma = sum(1 for label in y.tolist() if label == positive) / len(y)
+        G = [x for x, label in self.G if label == positive]
+        if self.f * len(y) > len(G):
+            chosen = list(range(len(G)))
+        else:
+            counts = []
+            for g in G:
+                counts.append(sum(1 for i in nearest_of(g, X, self.k) if y[i] == positive))
+            order = sorted(range(len(G)), key=lambda i: (-counts[i], -i))
+            chosen = sorted(order[: math.floor((self.f - gamma) * len(y) + 0.5)])
+        self.added.append(len(chosen))
+        rows = np.array([*X, *(G[i] for i in chosen)])
+        self.experts.append(cart(rows, np.array([*y, *(positive for _ in chosen)]), self.rng))
+        self.weights = []
+        for expert in self.experts:
+            squares = [(1.0 - probability(expert, x, label)) ** 2 for x, label in zip(X, y.tolist(), strict=True)]
+            self.weights.append(math.log(1.0 / max(1.0 / len(y), sum(squares) / len(y))))
+        self.G += [(x, label) for x, label in zip(X, y.tolist(), strict=True) if label == positive]
+
+
+class UncorrelatedBagging:
+    def __init__(self, k=11, r=0.5, seed=0):
+        self.rngs, self.k, self.r = generators(seed, k), k, r
+        self.P = []  # rows and labels
+        self.trees = []
+
+    def scores(self, X):
+        return np.array([[sum(probability(tree, x, c) for tree in self.trees) for c in (0, 1)] for x in X])
+
+    def learn(self, X, y):
+        positive = minority_of(y)
+        self.P += [(x, label) for x, label in zip(X, y.tolist(), strict=True) if label == positive]
+        P = [x for x, label in self.P if label == positive]
+        Q = [x for x, label in zip(X, y.tolist(), strict=True) if label != positive]
+        size = min(len(Q) // self.k, math.floor(len(P) / self.r + 0.5))
+        order = self.rngs[0].permutation(len(Q)).tolist()
+        self.trees = []
+        for i, rng in enumerate(self.rngs):
+            part = [Q[j] for j in order[i * size : (i + 1) * size]]
+            labels = [positive] * len(P) + [1 - positive] * len(part)
+            self.trees.append(cart(np.array(P + part), np.array(labels), rng))
+
+
+class SERA:
+    def __init__(self, f=0.5, T=1, seed=0):
+        self.rngs, self.f, self.T = generators(seed, T), f, T
+        self.G = []
+        self.trees, self.added = [], []
+
+    def scores(self, X):
+        return np.array([[sum(probability(tree, x, c) for tree in self.trees) for c in (0, 1)] for x in X])
+
+    def learn(self, X, y):
+        positive = minority_of(y)
+        now = X[y == positive]
+        G = [x for x, label in self.G if label == positive]
+        chosen = list(range(len(G)))
+        if self.f * len(y) <= len(G):
+            inverse = np.linalg.inv(np.cov(now.T))
+            away = [(g - now.mean(axis=0)) @ inverse @ (g - now.mean(axis=0)) for g in G]
+            order = sorted(range(len(G)), key=lambda i: (away[i], -i))
+            chosen = sorted(order[: math.floor((self.f - len(now) / len(y)) * len(y) + 0.5)])
+        self.added.append((len(chosen), len(G)))
+        rows, labels = np.array([*X, *(G[i] for i in chosen)]), np.array([*y, *(positive for _ in chosen)])
+        self.trees = []
+        for rng in self.rngs:
+            drawn = rng.integers(len(rows), size=len(rows)) if self.T > 1 else np.arange(len(rows))
+            self.trees.append(cart(rows[drawn], labels[drawn], rng))
+        self.G += [(x, positive) for x in now]

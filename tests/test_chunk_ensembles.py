@@ -1,0 +1,64 @@
+"""Ensembles that learn chunk by chunk, against slow references, and what goes beyond the laws."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import reference_chunk_ensembles as reference
+
+from anabranch.imbalance import (
+    LearnPPNIEClassifier,
+    REAClassifier,
+    SERAClassifier,
+    UncorrelatedBaggingClassifier,
+)
+from anabranch.stream import MovingGaussian
+
+
+def chunks_of(n_chunks, rows, turn=None, share=0.15, seed=1):
+    """A skewed stream; from chunk ``turn`` on, the classes change places."""
+    stream = MovingGaussian(seed=seed, chunk_rows=rows, minority_share=share, n_chunks=n_chunks)
+    for i, (X, y) in zip(range(n_chunks), stream.chunks(rows), strict=False):
+        yield X, 1 - y if turn is not None and i >= turn else y
+
+
+def contest(ours, slow, n_chunks=7, rows=80, turn=None):
+    """Votes before each chunk agree."""
+    ours = ours.set_params(chunk_size=rows, random_state=4).announce([0, 1])
+    for i, (X, y) in enumerate(chunks_of(n_chunks, rows, turn)):
+        told = ours.test_then_train(X, y)
+        if i:
+            scores = slow.scores(X)
+            assert np.allclose(told, scores / scores.sum(axis=1, keepdims=True), atol=1e-9), f"chunk {i}"
+        slow.learn(X, y)
+    return ours
+
+
+@pytest.mark.parametrize("turn", [None, 3])
+def test_learnpp_nie_is_the_published_one(turn):
+    slow = reference.LearnPPNIE(T=3, a=0.7, b=2, seed=4)
+    ours = contest(LearnPPNIEClassifier(n_estimators=3, slope=0.7, crossing=2), slow, turn=turn)
+    assert np.allclose(ours.weights_, slow.weights, atol=1e-12)
+    assert len(set(ours.weights_.tolist())) > 2
+
+
+@pytest.mark.parametrize("turn", [None, 4])
+def test_rea_is_the_published_one(turn):
+    slow = reference.REA(f=0.4, k=5, seed=4)
+    ours = contest(REAClassifier(post_balance=0.4, n_neighbors=5), slow, turn=turn)
+    assert np.allclose(ours.weights_, slow.weights, atol=1e-12)
+    assert slow.added[1] > 0
+    assert turn or slow.added[-1] < 6 * 12, "the nearest were never chosen among more"
+
+
+@pytest.mark.parametrize(("members", "turn"), [(1, None), (3, 4)])
+def test_sera_is_the_published_one(members, turn):
+    slow = reference.SERA(f=0.4, T=members, seed=4)
+    contest(SERAClassifier(n_estimators=members, post_balance=0.4), slow, turn=turn)
+    assert turn or slow.added[-1][0] < slow.added[-1][1], "the nearest were never chosen among more"
+
+
+@pytest.mark.parametrize(("ratio", "turn"), [(0.5, None), (1.5, 3)])
+def test_uncorrelated_bagging_is_the_published_one(ratio, turn):
+    slow = reference.UncorrelatedBagging(k=3, r=ratio, seed=4)
+    contest(UncorrelatedBaggingClassifier(n_estimators=3, ratio=ratio), slow, turn=turn)
