@@ -176,6 +176,8 @@ _VARIANTS: dict[str, list[dict[str, Any]]] = {
     "OPIDClassifier": [{"scaling": "none", "fit_intercept": False, "patience": 1, "ridge": 0.01}],
     "UnderBaggingClassifier": [{"voting": "soft", "chunk_size": 1}, {"estimator": "GaussianNB", "chunk_size": 500}],
     "DWMILClassifier": [{"voting": "soft", "error": "f1", "chunk_size": 37, "theta": 0.3, "n_jobs": 2}],
+    "AccuracyWeightedEnsembleClassifier": [{"voting": "hard", "n_folds": 2, "n_jobs": 2}],
+    "LearnPPCDSClassifier": [{"voting": "soft", "amount": 0.7, "n_neighbors": 2, "max_experts": 3}],
     "LearnPPNIEClassifier": [
         {"voting": "soft", "error": "f1", "max_experts": 3, "slope": 2.0, "crossing": 1, "n_jobs": 2},
     ],
@@ -185,7 +187,7 @@ _VARIANTS: dict[str, list[dict[str, Any]]] = {
 }
 
 # Checks of an ensemble need a seed, and not many members.
-_QUICK = {"random_state": 0, "n_estimators": 3, "chunk_size": 60}
+_QUICK = {"random_state": 0, "n_estimators": 3, "chunk_size": 60, "n_folds": 3, "n_groups": 4}
 
 
 def all_learners() -> list[type[StreamLearner]]:

@@ -196,3 +196,78 @@ class SERA:
             drawn = rng.integers(len(rows), size=len(rows)) if self.T > 1 else np.arange(len(rows))
             self.trees.append(cart(rows[drawn], labels[drawn], rng))
         self.G += [(x, positive) for x in now]
+
+
+class LearnPPCDS(Weighted):
+    def __init__(self, N=2.0, k=5, a=0.5, b=10, seed=0):
+        super().__init__()
+        [self.rng] = generators(seed, 1)
+        self.N, self.k, self.a, self.b = N, k, a, b
+        self.errors = []
+
+    def say(self, expert, x):
+        said = int(expert.predict([x])[0])
+        return [1 - said, said]
+
+    def smote(self, P):
+        times = [int(self.N)] * len(P)
+        for i in self.rng.permutation(len(P))[: math.floor((self.N - int(self.N)) * len(P) + 0.5)]:
+            times[i] += 1
+        base = [i for i in range(len(P)) for _ in range(times[i])]
+        picks = self.rng.integers(min(self.k, len(P) - 1), size=len(base))
+        gaps = self.rng.random(len(base))
+        made = []
+        for i, pick, gap in zip(base, picks, gaps, strict=True):
+            other = nearest_of(P[i], P, self.k, but=i)[pick]
+            made.append([a + gap * (b - a) for a, b in zip(P[i], P[other], strict=True)])
+        return made
+
+    def classifier(self, X, y):
+        positive = minority_of(y)
+        synthetic = self.smote(X[y == positive])
+        return cart(np.array([*X, *synthetic]), np.array([*y, *(positive for _ in synthetic)]), self.rng)
+
+    def learn(self, X, y):
+        m = len(y)
+        D = [1.0 / m] * m
+        if self.experts:
+            said = self.scores(X).argmax(axis=1)
+            E = sum(1 for i in range(m) if said[i] != y[i]) / m
+            D = [E / m if said[i] == y[i] else 1.0 / m for i in range(m)]
+        D = [one / sum(D) for one in D]
+
+        def error(tree):
+            return sum(D[i] for i in range(m) if int(tree.predict([X[i]])[0]) != y[i])
+
+        new = self.classifier(X, y)
+        if error(new) > 0.5:
+            new = self.classifier(X, y)
+        self.experts.append(new)
+        self.errors.append([])
+        for history, expert in zip(self.errors, self.experts, strict=True):
+            history.append(error(expert))
+        self.weights = [time_weight(history, self.a, self.b) for history in self.errors]
+
+
+class AccuracyWeighted(Weighted):
+    def __init__(self, K=10, folds=10, seed=0):
+        super().__init__()
+        self.rngs, self.K, self.folds = generators(seed, folds + 1), K, folds
+
+    def learn(self, X, y):
+        m = len(y)
+        order = self.rngs[-1].permutation(m).tolist()
+        part = {row: place % self.folds for place, row in enumerate(order)}
+        squares = []
+        for fold in range(self.folds):
+            inside = [i for i in range(m) if part[i] != fold]
+            tree = cart(X[inside], y[inside], self.rngs[fold])
+            squares += [(1.0 - probability(tree, X[i], y[i])) ** 2 for i in range(m) if part[i] == fold]
+        mse = {len(self.experts): sum(squares) / m}
+        for j, expert in enumerate(self.experts):
+            mse[j] = sum((1.0 - probability(expert, X[i], y[i])) ** 2 for i in range(m)) / m
+        self.experts.append(cart(X, y, self.rngs[-1]))
+        mse_r = sum(p * (1.0 - p) ** 2 for p in (np.mean(y == 0), np.mean(y == 1)))
+        kept = sorted(sorted(mse, key=lambda j: (mse[j], -j))[: self.K])
+        self.experts = [self.experts[j] for j in kept]
+        self.weights = [max(0.0, mse_r - mse[j]) for j in kept]

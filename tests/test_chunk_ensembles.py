@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import reference_chunk_ensembles as reference
 
+from anabranch.ensemble import AccuracyWeightedEnsembleClassifier
 from anabranch.imbalance import (
+    LearnPPCDSClassifier,
     LearnPPNIEClassifier,
     REAClassifier,
     SERAClassifier,
@@ -62,3 +64,20 @@ def test_sera_is_the_published_one(members, turn):
 def test_uncorrelated_bagging_is_the_published_one(ratio, turn):
     slow = reference.UncorrelatedBagging(k=3, r=ratio, seed=4)
     contest(UncorrelatedBaggingClassifier(n_estimators=3, ratio=ratio), slow, turn=turn)
+
+
+@pytest.mark.parametrize(("amount", "turn"), [(2.0, None), (0.6, 3)])
+def test_learnpp_cds_is_the_published_one(amount, turn):
+    slow = reference.LearnPPCDS(N=amount, k=3, a=0.7, b=2, seed=4)
+    ours = LearnPPCDSClassifier(amount=amount, n_neighbors=3, slope=0.7, crossing=2)
+    ours = contest(ours, slow, turn=turn)
+    assert np.allclose(ours.weights_, slow.weights, atol=1e-12)
+    assert len(set(ours.weights_.tolist())) > 2
+
+
+@pytest.mark.parametrize("turn", [None, 3])
+def test_accuracy_weighted_ensemble_is_the_published_one(turn):
+    slow = reference.AccuracyWeighted(K=3, folds=4, seed=4)
+    ours = contest(AccuracyWeightedEnsembleClassifier(n_estimators=3, n_folds=4), slow, turn=turn)
+    assert np.allclose(ours.weights_, slow.weights, atol=1e-12)
+    assert ours.n_experts_ == 3

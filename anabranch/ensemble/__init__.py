@@ -1,5 +1,6 @@
 """Learners made of learners."""
 
+from anabranch.ensemble.accuracy_weighted_ensemble import AccuracyWeightedEnsembleClassifier
 from anabranch.ensemble.arc_x4 import ArcX4Classifier
 from anabranch.ensemble.dynamic_weighted_majority import DynamicWeightedMajorityClassifier
 from anabranch.ensemble.madaboost import MadaBoostClassifier
@@ -8,6 +9,7 @@ from anabranch.ensemble.oza_boosting import OzaBoostingClassifier
 from anabranch.ensemble.smooth_boosting import SmoothBoostingClassifier
 
 __all__ = [
+    "AccuracyWeightedEnsembleClassifier",
     "ArcX4Classifier",
     "DynamicWeightedMajorityClassifier",
     "MadaBoostClassifier",

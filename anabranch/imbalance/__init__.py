@@ -3,6 +3,7 @@
 from anabranch.imbalance.cbce import CBCEClassifier
 from anabranch.imbalance.dwmil import DWMILClassifier
 from anabranch.imbalance.esos_elm import ESOSELMClassifier
+from anabranch.imbalance.learnpp_cds import LearnPPCDSClassifier
 from anabranch.imbalance.learnpp_nie import LearnPPNIEClassifier
 from anabranch.imbalance.oob import OOBClassifier
 from anabranch.imbalance.rea import REAClassifier
@@ -16,6 +17,7 @@ __all__ = [
     "CBCEClassifier",
     "DWMILClassifier",
     "ESOSELMClassifier",
+    "LearnPPCDSClassifier",
     "LearnPPNIEClassifier",
     "OOBClassifier",
     "REAClassifier",
