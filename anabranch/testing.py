@@ -178,6 +178,10 @@ _VARIANTS: dict[str, list[dict[str, Any]]] = {
     "DWMILClassifier": [{"voting": "soft", "error": "f1", "chunk_size": 37, "theta": 0.3, "n_jobs": 2}],
     "AccuracyWeightedEnsembleClassifier": [{"voting": "hard", "n_folds": 2, "n_jobs": 2}],
     "LearnPPCDSClassifier": [{"voting": "soft", "amount": 0.7, "n_neighbors": 2, "max_experts": 3}],
+    "DFGWISClassifier": [
+        {"n_groups": 2, "n_estimators": 1, "holdout": 0.3, "stability": 1.0, "n_bins": 5, "n_jobs": 2}
+    ],
+    "HUWRSIPClassifier": [{"subspace": 0.1, "threshold": 0.9, "voting": "hard", "max_stored": 70, "n_jobs": 2}],
     "LearnPPNIEClassifier": [
         {"voting": "soft", "error": "f1", "max_experts": 3, "slope": 2.0, "crossing": 1, "n_jobs": 2},
     ],

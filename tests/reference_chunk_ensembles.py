@@ -271,3 +271,163 @@ class AccuracyWeighted(Weighted):
         kept = sorted(sorted(mse, key=lambda j: (mse[j], -j))[: self.K])
         self.experts = [self.experts[j] for j in kept]
         self.weights = [max(0.0, mse_r - mse[j]) for j in kept]
+
+
+def shares_in(values, low, high, bins):
+    """Histogram as a dict: bin number, or where a value is beside them."""
+    counts = {}
+    for v in values:
+        if v < low:
+            place = "below"
+        elif v > high:
+            place = "above"
+        else:
+            place = min(int((v - low) / (high - low) * bins), bins - 1)
+        counts[place] = counts.get(place, 0) + 1
+    return {place: count / len(values) for place, count in counts.items()}
+
+
+def hellinger(p, q):
+    return math.sqrt(sum((math.sqrt(p.get(b, 0)) - math.sqrt(q.get(b, 0))) ** 2 for b in p.keys() | q.keys()))
+
+
+def normal(x, mean, variance):
+    return math.exp(-((x - mean) ** 2) / (2 * variance)) / math.sqrt(2 * math.pi * variance)
+
+
+class DFGWIS:
+    """The groups are given; ``weigh(margins, cost)`` minimises the loss on the simplex."""
+
+    def __init__(self, groups, weigh, T=11, ratio=0.85, bins=30, seed=0):
+        self.rngs = generators(seed, T + 1)
+        self.own = self.rngs.pop()
+        self.groups, self.weigh, self.ratio, self.bins = groups, weigh, ratio, bins
+        self.pool = []  # chunk, row, label
+        self.t = 0
+        self.before, self.forgot = None, 0
+
+    def vote(self, trees, x, group):
+        return majority_vote(trees, x[group])
+
+    def scores(self, X):
+        scores = np.zeros((len(X), 2))
+        for i, x in enumerate(X):
+            for alpha, trees, group in zip(self.alpha, self.members, self.groups, strict=True):
+                scores[i, self.vote(trees, x, group)] += alpha
+        return scores
+
+    def importance(self, rows, chunks):
+        now = [row for row, k in zip(rows, chunks, strict=True) if k == self.t]
+        weights = []
+        for row, k in zip(rows, chunks, strict=True):
+            then = [other for other, c in zip(rows, chunks, strict=True) if c == k]
+            beta = len(now) / len(then)
+            for j, x in enumerate(row):
+                beta *= normal(x, np.mean(now, axis=0)[j], np.var(now, axis=0, ddof=1)[j])
+                beta /= normal(x, np.mean(then, axis=0)[j], np.var(then, axis=0, ddof=1)[j])
+            weights.append(1.0 / (1.0 + math.exp(-(beta - 0.5))))
+        return weights
+
+    def split(self, n):
+        order = self.own.permutation(n).tolist()
+        kept = math.floor(self.ratio * n + 0.5)
+        return order[:kept], order[kept:]
+
+    def learn(self, X, y):
+        positive = minority_of(y)
+        P = [(k, x) for k, x, label in self.pool if label == positive]
+        N = [x for x, label in zip(X, y.tolist(), strict=True) if label != positive]
+        current = [(self.t, x) for x, label in zip(X, y.tolist(), strict=True) if label == positive]
+        if P and len(P) + len(current) > len(N):
+            oldest = P[0][0]
+            self.forgot += 1
+            P = [(k, x) for k, x in P if k != oldest]
+            self.pool = [one for one in self.pool if one[0] != oldest or one[2] != positive]
+        P += current
+        self.pool += [(k, x, positive) for k, x in current]
+        train_p, held_p = self.split(len(P))
+        train_n, held_n = self.split(len(N))
+        self.members = []
+        for group in self.groups:
+            rows = [P[i][1][group] for i in train_p]
+            sums = np.cumsum(self.importance(rows, [P[i][0] for i in train_p]))
+            trees = []
+            for rng in self.rngs:
+                drawn = [int(np.argmax(sums > u)) for u in rng.random(len(rows)) * sums[-1]]
+                others = rng.integers(len(train_n), size=len(rows)).tolist()
+                sample = [rows[i] for i in drawn] + [N[train_n[i]][group] for i in others]
+                labels = [positive] * len(rows) + [1 - positive] * len(rows)
+                trees.append(cart(np.array(sample), np.array(labels), rng))
+            self.members.append(trees)
+        held = [(P[i][1], positive) for i in held_p] + [(N[i], 1 - positive) for i in held_n]
+        cost = [len(held_n) / len(held_p) if label == positive else 1.0 for _, label in held]
+        margins = [
+            [1.0 if self.vote(t, x, g) == label else -1.0 for t, g in zip(self.members, self.groups, strict=True)]
+            for x, label in held
+        ]
+        wd = self.weigh(np.array(margins), np.array(cost))
+        ws = [1.0] * len(self.groups)
+        if self.before is not None:
+            distances = []
+            for j in range(X.shape[1]):
+                low, high = min(self.before[:, j].min(), X[:, j].min()), max(self.before[:, j].max(), X[:, j].max())
+                p, q = (shares_in(rows[:, j].tolist(), low, high, self.bins) for rows in (self.before, X))
+                distances.append(hellinger(p, q))
+            ws = [1.0 - sum(distances[j] for j in group) / len(group) / math.sqrt(2) for group in self.groups]
+        self.alpha = [(s + d) / 2 for s, d in zip(ws, wd, strict=True)]
+        self.before = X
+        self.t += 1
+
+
+class HUWRSIP(Weighted):
+    def __init__(self, subspaces, rngs, threshold=0.7, bins=10):
+        super().__init__()
+        self.subspaces, self.rngs, self.threshold, self.bins = subspaces, rngs, threshold, bins
+        self.G = []
+        self.made, self.propagated = 0, []
+
+    def say(self, expert, x):
+        tree, columns = expert[0], expert[1]
+        return [probability(tree, x[columns], c) for c in (0, 1)]
+
+    def weight(self, expert, X, y):
+        _, columns, then, labels = expert
+        near = []
+        for c in (0, 1):
+            for j in columns:
+                low, high = then[:, j].min(), then[:, j].max()
+                p = shares_in(then[labels == c, j].tolist(), low, high, self.bins)
+                q = shares_in(X[y == c, j].tolist(), low, high, self.bins)
+                near.append(1.0 - hellinger(p, q) / math.sqrt(2))
+        return sum(near) / len(near)
+
+    def is_minority(self, g, X, y, positive):
+        """Probability by naive Bayes."""
+        joint = {}
+        for c in (0, 1):
+            rows = X[y == c]
+            joint[c] = len(rows) / len(X)
+            for j, x in enumerate(g):
+                smooth = 1e-9 * X[:, j].var()
+                joint[c] *= normal(x, rows[:, j].mean(), rows[:, j].var() + smooth)
+        return joint[positive] / (joint[0] + joint[1])
+
+    def learn(self, X, y):
+        positive = minority_of(y)
+        G = [g for g, label in self.G if label == positive]
+        missing = sum(1 for label in y if label != positive) - sum(1 for label in y if label == positive)
+        sure = [self.is_minority(g, X, y, positive) for g in G]
+        best = sorted(range(len(G)), key=lambda i: (-sure[i], -i))[:missing]
+        taken = sorted(i for i in best if sure[i] > 0.5)
+        self.propagated.append((len(taken), len(G)))
+        rows, labels = np.array([*X, *(G[i] for i in taken)]), np.array([*y, *(positive for _ in taken)])
+        if not self.experts:
+            self.experts, self.weights = [None] * len(self.subspaces), [0.0] * len(self.subspaces)
+        for m, columns in enumerate(self.subspaces):
+            if self.experts[m] is not None:
+                self.weights[m] = self.weight(self.experts[m], X, y)
+            if self.experts[m] is None or self.weights[m] < self.threshold:
+                self.experts[m] = (cart(rows[:, columns], labels, self.rngs[m]), columns, X, y)
+                self.weights[m] = 1.0
+                self.made += 1
+        self.G += [(x, label) for x, label in zip(X, y.tolist(), strict=True) if label == positive]

@@ -8,12 +8,15 @@ import reference_chunk_ensembles as reference
 
 from anabranch.ensemble import AccuracyWeightedEnsembleClassifier
 from anabranch.imbalance import (
+    DFGWISClassifier,
+    HUWRSIPClassifier,
     LearnPPCDSClassifier,
     LearnPPNIEClassifier,
     REAClassifier,
     SERAClassifier,
     UncorrelatedBaggingClassifier,
 )
+from anabranch.imbalance.dfgw_is import drawn_groups, simplex_weights
 from anabranch.stream import MovingGaussian
 
 
@@ -81,3 +84,42 @@ def test_accuracy_weighted_ensemble_is_the_published_one(turn):
     ours = contest(AccuracyWeightedEnsembleClassifier(n_estimators=3, n_folds=4), slow, turn=turn)
     assert np.allclose(ours.weights_, slow.weights, atol=1e-12)
     assert ours.n_experts_ == 3
+
+
+@pytest.mark.parametrize("turn", [None, 3])
+def test_dfgw_is_is_the_published_one(turn):
+    slow = reference.DFGWIS([], simplex_weights, T=3, seed=4, bins=8)
+    slow.groups = drawn_groups(2, 9, slow.own)
+    assert [group.tolist() for group in slow.groups[:1]] == [[0, 1]]
+    assert len(slow.groups) == 3
+    ours = contest(DFGWISClassifier(n_estimators=3, n_groups=9, n_bins=8), slow, rows=100, turn=turn)
+    assert np.allclose(ours.weights_, slow.alpha, atol=1e-12)
+    assert turn or slow.forgot
+
+
+def test_group_weights_are_the_best_on_the_simplex():
+    rng = np.random.default_rng(0)
+    margins = np.where(rng.random((60, 3)) < [0.9, 0.7, 0.6], 1.0, -1.0)
+    cost = rng.exponential(1.0, 60)
+
+    def loss(w):
+        return (cost * np.log1p(np.exp(-margins @ w))).sum()
+
+    found = simplex_weights(margins, cost)
+    grid = [np.array([a, b, 100 - a - b]) / 100 for a in range(101) for b in range(101 - a)]
+    assert found.min() >= 0
+    assert abs(found.sum() - 1) < 1e-12
+    assert loss(found) <= min(map(loss, grid)) + 1e-6
+    assert np.array_equal(simplex_weights(margins[:0], cost[:0]), np.full(3, 1 / 3))
+
+
+@pytest.mark.parametrize("turn", [None, 3])
+def test_huwrs_ip_is_the_published_one(turn):
+    rngs = reference.generators(4, 3)
+    subspaces = [np.sort(rng.permutation(2)[:1]) for rng in rngs]
+    slow = reference.HUWRSIP(subspaces, rngs, threshold=0.55, bins=4)
+    ours = contest(HUWRSIPClassifier(n_estimators=3, threshold=0.55, n_bins=4), slow, turn=turn)
+    assert [columns.tolist() for columns in ours.subspaces_] == [columns.tolist() for columns in subspaces]
+    assert np.allclose(ours.weights_, slow.weights, atol=1e-12)
+    assert 3 < slow.made < 21
+    assert turn or 0 < slow.propagated[-1][0] < slow.propagated[-1][1]

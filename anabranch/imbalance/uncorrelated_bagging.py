@@ -110,8 +110,8 @@ class UncorrelatedBaggingClassifier(ChunkClassifier):
             return
         code = rarest(y)
         minority, others = y == code, np.flatnonzero(y != code)
-        self._stored.add(X[minority], y[minority], w[minority], self._n_chunks, self.max_stored)
-        P, weights, _ = self._stored.of(code, X.shape[1])
+        past, past_weights, _ = self._stored.of(code, X.shape[1])
+        P, weights = np.vstack([past, X[minority]]), np.concatenate([past_weights, w[minority]])
         k = min(self.n_estimators, len(others))
         size = max(1, min(len(others) // k, int(min(len(others), np.floor(len(P) / self.ratio + 0.5)))))
         [first, *_] = self._generators(k)
@@ -126,6 +126,7 @@ class UncorrelatedBaggingClassifier(ChunkClassifier):
             )
 
         self._models = self._fit_each(k, sample)
+        self._stored.add(X[minority], y[minority], w[minority], self._n_chunks, self.max_stored)
 
     def _model_votes(self, X: Floats) -> Floats:
         if self._models is None:
