@@ -68,7 +68,8 @@ def importance(X: Floats, chunk: Codes) -> Floats:
         n, mean, variance = moments(rows)
         variance = np.where((n > 1) & (variance > 1e-9 * overall), variance, overall)
         each = -0.5 * (np.log(variance) + (X - mean) ** 2 / variance)
-        return np.where(known & (n > 0), each, 0.0).sum(axis=1)
+        density: Floats = np.where(known & (n > 0), each, 0.0).sum(axis=1)
+        return density
 
     newest = chunk == chunk.max()
     now = np.log(newest.sum()) + log_density(newest)
@@ -91,7 +92,7 @@ def simplex_weights(margins: Floats, cost: Floats) -> Floats:
     cost : float64 (n,)
         The rows' c.
     """
-    from scipy.optimize import minimize
+    from scipy.optimize import LinearConstraint, minimize
 
     g = margins.shape[1]
     start = np.full(g, 1.0 / g)
@@ -110,7 +111,7 @@ def simplex_weights(margins: Floats, cost: Floats) -> Floats:
         jac=True,
         method="SLSQP",
         bounds=[(0.0, 1.0)] * g,
-        constraints={"type": "eq", "fun": lambda w: w.sum() - 1.0, "jac": np.ones_like},
+        constraints=LinearConstraint(np.ones((1, g)), 1.0, 1.0),
         options={"maxiter": 200, "ftol": 1e-9},
     )
     weights = np.clip(best.x, 0.0, None)
