@@ -174,6 +174,14 @@ _VARIANTS: dict[str, list[dict[str, Any]]] = {
     ],
     "OLVFClassifier": [{"scaling": "none", "fit_intercept": False, "share": 0.5, "radius": 0.5, "C": 10.0}],
     "OPIDClassifier": [{"scaling": "none", "fit_intercept": False, "patience": 1, "ridge": 0.01}],
+    "BlockBoostingClassifier": [
+        {"pruning": "reduce_error", "voting": "soft", "n_jobs": 2, "chunk_size": 37},
+        {"pruning": "kappa_error", "max_members": 2, "chunk_size": 100},
+    ],
+    "PastingBitesClassifier": [
+        {"sampling": "random", "voting": "soft", "chunk_size": 37, "n_jobs": 2},
+        {"max_skipped": 0.3, "smoothing": 0, "chunk_size": 30},
+    ],
     "UnderBaggingClassifier": [{"voting": "soft", "chunk_size": 1}, {"estimator": "GaussianNB", "chunk_size": 500}],
     "DWMILClassifier": [{"voting": "soft", "error": "f1", "chunk_size": 37, "theta": 0.3, "n_jobs": 2}],
     "AccuracyWeightedEnsembleClassifier": [{"voting": "hard", "n_folds": 2, "n_jobs": 2}],

@@ -43,6 +43,11 @@ _OTHERWISE: list[tuple[str, list[str], str]] = [
         "a row's weight says how often it is drawn; two rows also count twice where classes are compared in size",
     ),
     (
+        "PastingBites",
+        [_DENSE],
+        "the trees split nodes of ten rows or more: a row that comes twice counts twice there",
+    ),
+    (
         "OPID",
         [_DENSE],
         "a row is scaled by what is known with it: the second of two equal rows finds more known than the first",

@@ -23,7 +23,7 @@ from anabranch.kernels import voting
 from anabranch.schema import Codes, Floats
 from anabranch.tree import HoeffdingTreeClassifier
 
-__all__ = ["Booster", "Ensemble", "Jobs", "each"]
+__all__ = ["Booster", "Ensemble", "Jobs", "add_up", "each"]
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -39,6 +39,22 @@ def each(n_jobs: int | None, work: Callable[[T], R], parts: Sequence[T]) -> list
         return [work(part) for part in parts]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(work, parts))
+
+
+def add_up(votes: Sequence[Floats], n_classes: int, hard: bool, weights: Sequence[Floats] | None = None) -> Floats:
+    """Add up members' votes (n, k): weighted, if weights are given, and then unweighted where no weight is above 0.
+
+    A member's weights are one per row, or a single one. Each row of votes is scaled to sum 1 or, if ``hard``, given to
+    its first arg max.
+    """
+    total = np.zeros((len(votes[0]), n_classes))
+    for m, one in enumerate(votes):
+        voting.add_votes(total, one, voting.ONE if weights is None else weights[m], hard)
+    if weights is not None:
+        silent = ~total.any(axis=1)
+        if silent.any():
+            total[silent] = add_up([one[silent] for one in votes], n_classes, hard)
+    return total
 
 
 class Learner:
@@ -215,16 +231,8 @@ class Ensemble(StreamClassifier):
         return None
 
     def _sum(self, votes: Sequence[Floats], weights: Sequence[Floats] | None = None) -> Floats:
-        """Add up members' votes: weighted, if weights are given, and then unweighted where no weight is above 0."""
-        total = np.zeros((len(votes[0]), self._n_classes))
-        hard = self.voting == "hard"
-        for m, one in enumerate(votes):
-            voting.add_votes(total, one, voting.ONE if weights is None else weights[m], hard)
-        if weights is not None:
-            silent = ~total.any(axis=1)
-            if silent.any():
-                total[silent] = self._sum([one[silent] for one in votes])
-        return total
+        """Add up members' votes, see :func:`add_up`."""
+        return add_up(votes, self._n_classes, self.voting == "hard", weights)
 
     def _draw(self, m: int, w: Floats, lam: Floats | float = 1.0) -> Floats:
         """Weights of the rows for member ``m``: each times k ~ Poisson(lambda); nothing is drawn for weight 0."""
