@@ -856,7 +856,7 @@ def _inverse(matrix: Floats, ridge: float) -> Floats:
 def _map_by_rows(model: Model, targets: Codes, sources: Codes, constant: float, ridge: float, wanted: int) -> bool:
     """Learn the mapping from the rows kept: psi(x) = X1^T pinv(X2 X2^T) X2 x. False if there is no row.
 
-    The rows that are used come to lie at the front of the buffer, oldest first, then those that show no vanished column.
+    The rows used come to lie at the front of the buffer, oldest first, then those that show no vanished column.
 
     Old columns that are missing in some of the rows (they died early) are filled in by the mapping that the others
     teach, which changes nothing about that mapping.
