@@ -20,7 +20,8 @@ class Resampling(OzaBagging):
 
     def __init__(self, make, rngs, hard, classes, extreme, decay=0.9):
         super().__init__(make, rngs, hard, classes)
-        self.extreme, self.decay, self.sizes = extreme, decay, {}
+        self.extreme, self.decay = extreme, decay
+        self.sizes = {c: 1 / len(classes) for c in classes}
 
     def rate(self, y):
         self.sizes.setdefault(y, 0.0)

@@ -228,10 +228,21 @@ def test_the_minority_is_found_whichever_it_is(ours):
 def test_before_a_second_class_resampling_is_bagging():
     X = np.random.default_rng(0).standard_normal((200, 3))
     y = np.zeros(200, int)
-    bagging = OzaBaggingClassifier(make(), n_estimators=2, random_state=3).announce([0, 1]).partial_fit(X, y)
+    bagging = OzaBaggingClassifier(make(), n_estimators=2, random_state=3).partial_fit(X, y)
     for ours in (OOBClassifier, UOBClassifier):
-        learner = ours(make(), n_estimators=2, random_state=3).announce([0, 1]).partial_fit(X, y)
+        learner = ours(make(), n_estimators=2, random_state=3).partial_fit(X, y)
         assert [tree.to_bytes() for tree in learner.estimators_] == [tree.to_bytes() for tree in bagging.estimators_]
+
+
+def test_a_class_that_is_announced_and_late_is_waited_for():
+    X = np.random.default_rng(0).standard_normal((1000, 3))
+    learner = UOBClassifier(GaussianNB(), n_estimators=2, random_state=3).announce([0, 1])
+    learner.partial_fit(X, np.zeros(1000, int))
+    learner.partial_fit(X[:30] + 1.0, np.ones(30, int))
+    assert (learner.predict(X + 1.0) == 1).mean() > 0.5
+    unaware = UOBClassifier(GaussianNB(), n_estimators=2, random_state=3).partial_fit(X, np.zeros(1000, int))
+    unaware.partial_fit(X[:30] + 1.0, np.ones(30, int))
+    assert (unaware.predict(X + 1.0) == 1).mean() < 0.5
 
 
 def test_undersampling_stops_where_a_class_has_gone():

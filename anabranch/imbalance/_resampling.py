@@ -52,23 +52,32 @@ class ResamplingBagging(Ensemble):
 
     def _begin(self) -> None:
         super()._begin()
-        self._sizes: list[float] = []  # as the labels, one per class and no part of nbytes
+        # As the labels, one per class and no part of nbytes; None before the first row.
+        self._sizes: list[float] | None = None
 
     def _rates(self, y: Codes, w: Floats) -> Floats:
         """How often members shall learn each row on average; fades the class sizes."""
-        sizes = np.full(max(len(self._sizes), int(y.max()) + 1), kernels.UNMET)
-        sizes[: len(self._sizes)] = self._sizes
+        known = self._known_sizes()
+        sizes = np.full(max(len(known), int(y.max()) + 1), kernels.UNMET)
+        sizes[: len(known)] = known
         rates = np.empty(len(y))
         kernels.rates(sizes, y, w, float(self.decay), self._against, rates)
         self._sizes = sizes.tolist()
         return rates
 
+    def _known_sizes(self) -> list[float]:
+        """Size of each class known so far; those announced before the first row start with equal shares."""
+        if self._sizes is None:
+            return [1.0 / self._n_announced for _ in range(self._n_announced)]
+        return self._sizes
+
     @property
     def class_sizes_(self) -> Floats:
-        """Share of each class in the latest rows, as it has faded; 0 for a class not met yet."""
+        """Share of each class in the latest rows, as it has faded; 0 for a class not known yet."""
         self._columns()
         sizes = np.zeros(self._n_classes)
-        sizes[: len(self._sizes)] = np.maximum(self._sizes, 0.0)
+        known = self._known_sizes()
+        sizes[: len(known)] = np.maximum(known, 0.0)
         return sizes
 
     # ------------------------------------------------------------------------------------ hooks

@@ -39,7 +39,7 @@ class OOBClassifier(ResamplingBagging):
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_sizes_ : ndarray of shape (n_classes,)
-        Share of each class in the latest rows, as it has faded; 0 for a class not met yet.
+        Share of each class in the latest rows, as it has faded; 0 for a class not known yet.
     estimators_ : list
         The members.
     nbytes : int
@@ -51,9 +51,8 @@ class OOBClassifier(ResamplingBagging):
     in [2]_ (MOOB). The first form [3]_ resampled only once one class was larger than another by a threshold, in
     size and in recall.
 
-    A row's own class is counted in before the rate is taken, so that no size is 0. All sizes start at 0, and
-    classes that were announced but not met yet do not count: before a second class turns up, this is plain online
-    bagging. (Other code starts with equal sizes; after some tens of rows that makes no difference.)
+    A row's own class is counted in before the rate is taken, so that no size is 0. Classes announced before the
+    first row start with equal sizes, others count from their first row on.
 
     Sizes count rows: a row's weight multiplies the weight it is learned with and leaves the rates alone; a row of
     weight 0 is passed over.

@@ -39,7 +39,7 @@ class UOBClassifier(ResamplingBagging):
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_sizes_ : ndarray of shape (n_classes,)
-        Share of each class in the latest rows, as it has faded; 0 for a class not met yet.
+        Share of each class in the latest rows, as it has faded; 0 for a class not known yet.
     estimators_ : list
         The members.
     nbytes : int
@@ -51,9 +51,10 @@ class UOBClassifier(ResamplingBagging):
     in [2]_ (MUOB). The first form [3]_ resampled only once one class was larger than another by a threshold, in
     size and in recall.
 
-    A row's own class is counted in before the rate is taken, so that no size is 0. All sizes start at 0, and
-    classes that were announced but not met yet do not count: before a second class turns up, this is plain online
-    bagging. (stream-learn's learns nothing until every announced class has turned up.)
+    A row's own class is counted in before the rate is taken, so that no size is 0. Classes announced before the
+    first row start with equal sizes, others count from their first row on. So where both classes are announced and
+    one of them is late, the other is soon left out until it has come; if nothing is announced, this is plain online
+    bagging until a second class turns up.
 
     Sizes count rows: a row's weight multiplies the weight it is learned with and leaves the rates alone; a row of
     weight 0 is passed over.
