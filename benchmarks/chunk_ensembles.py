@@ -11,7 +11,6 @@ stream-learn needs imbalanced-learn beside it.
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 import sys
