@@ -187,7 +187,7 @@ _VARIANTS: dict[str, list[dict[str, Any]]] = {
     "AccuracyWeightedEnsembleClassifier": [{"voting": "hard", "n_folds": 2, "n_jobs": 2}],
     "LearnPPCDSClassifier": [{"voting": "soft", "amount": 0.7, "n_neighbors": 2, "max_experts": 3}],
     "DFGWISClassifier": [
-        {"n_groups": 2, "n_estimators": 1, "holdout": 0.3, "stability": 1.0, "n_bins": 5, "n_jobs": 2}
+        {"n_groups": 3, "n_estimators": 1, "holdout": 0.3, "stability": 1.0, "n_bins": 5, "n_jobs": 2}
     ],
     "HUWRSIPClassifier": [{"subspace": 0.1, "threshold": 0.9, "voting": "hard", "max_stored": 70, "n_jobs": 2}],
     "LearnPPNIEClassifier": [
@@ -199,7 +199,7 @@ _VARIANTS: dict[str, list[dict[str, Any]]] = {
 }
 
 # Checks of an ensemble need a seed, and not many members.
-_QUICK = {"random_state": 0, "n_estimators": 3, "chunk_size": 60, "n_folds": 3, "n_groups": 4}
+_QUICK = {"random_state": 0, "n_estimators": 3, "chunk_size": 60, "n_folds": 3, "n_groups": 2}
 
 
 def all_learners() -> list[type[StreamLearner]]:

@@ -46,7 +46,7 @@ def contest(ours, slow, n_chunks=7, rows=80, turn=None):
 @pytest.mark.parametrize("turn", [None, 3])
 def test_learnpp_nie_is_the_published_one(turn):
     slow = reference.LearnPPNIE(T=3, a=0.7, b=2, seed=4)
-    ours = contest(LearnPPNIEClassifier(n_estimators=3, slope=0.7, crossing=2), slow, turn=turn)
+    ours = contest(LearnPPNIEClassifier(n_estimators=3, slope=0.7, crossing=2), slow, 5, 60, turn)
     assert np.allclose(ours.weights_, slow.weights, atol=1e-12)
     assert len(set(ours.weights_.tolist())) > 2
 
@@ -77,7 +77,7 @@ def test_uncorrelated_bagging_is_the_published_one(ratio, turn):
 def test_learnpp_cds_is_the_published_one(amount, turn):
     slow = reference.LearnPPCDS(N=amount, k=3, a=0.7, b=2, seed=4)
     ours = LearnPPCDSClassifier(amount=amount, n_neighbors=3, slope=0.7, crossing=2)
-    ours = contest(ours, slow, turn=turn)
+    ours = contest(ours, slow, 5, 60, turn)
     assert np.allclose(ours.weights_, slow.weights, atol=1e-12)
     assert len(set(ours.weights_.tolist())) > 2
 
