@@ -202,7 +202,7 @@ def kappa_error_hull(predictions, y, w):
 
         return min(points, key=cost)
 
-    on_hull = {best(angle): None for angle in np.linspace(1e-9, math.pi / 2 - 1e-9, 20_001)}
+    on_hull = {best(angle): None for angle in np.linspace(1e-9, math.pi / 2 - 1e-9, 8_001)}
     return _from_pairs(sorted(on_hull, key=lambda pair: points[pair]), T)
 
 

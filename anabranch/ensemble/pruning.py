@@ -260,12 +260,15 @@ def reduce_error(
         raise ValueError(f"weights must hold a finite number of at least 0 for each of {members} members.")
     n_classes = int(max(said.max(), codes.max())) + 1
     rows = np.arange(n)
+    votes = np.zeros((members, n, n_classes))  # each member's
+    for m in range(members):
+        votes[m, rows, said[m]] = alphas[m]
 
     def best(others: list[int], incumbent: int | None = None) -> int:
         """The member that does best together with others."""
         total = np.zeros((n, n_classes))
         for m in others:
-            total[rows, said[m]] += alphas[m]
+            total += votes[m]
         # Only the class that a member adds its vote to can overtake the one that leads without it.
         leader = total.argmax(axis=1)
         lead = total[rows, leader]
