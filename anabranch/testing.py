@@ -346,7 +346,9 @@ def _for(learner: Any, X: Any, labels: NDArray[Any]) -> tuple[Any, NDArray[Any]]
 
 def _streams(learner: Any) -> Iterator[tuple[str, Any, NDArray[Any], NDArray[Any] | None]]:
     """Streams as (name, rows, labels or targets, weights)."""
-    n = 360 if "n_estimators" in learner.get_params() else 700  # ensembles take their members' time
+    parameters = learner.get_params(deep=False)
+    # A tree takes its rows to grow, an ensemble its members' time.
+    n = 260 if "n_estimators" in parameters else 700 if "grace_period" in parameters else 360
     yield "numbers", *_for(learner, *_numbers(n)), None
     yield "numbers with gaps and weights", *_for(learner, *_numbers(n, gaps=True)), _weights(n)
     yield "named rows", *_for(learner, *_rows(n)), None
