@@ -240,7 +240,7 @@ def test_early_deaths_do_not_spoil_the_mapping():
     learner.partial_fit(X[:210], y[:210])
     assert learner.period_ == 2
     model = learner._model
-    recovered = model.buffer[:4] @ model.recover[4:10].T
+    recovered = model.buffer[:4] @ model.unfold @ model.recover[4:10].T
     first = np.linalg.lstsq(new[160:180], old[160:180, 0], rcond=None)[0]
     rest = np.linalg.lstsq(new[160:189], old[160:189, 1:], rcond=None)[0]  # until the first is known to be gone
     assert np.allclose(recovered[0], first, atol=1e-8)

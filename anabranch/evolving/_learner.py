@@ -152,10 +152,10 @@ class EvolvingModel(ColumnBlocks):
                 intercepts=np.zeros((2, 1)),
                 norms=np.zeros((2, 1)),
                 anchors=np.zeros((1, 0)),
-                mixture=np.zeros((1, 0)),
+                start=np.zeros((1, 0)),
                 recover=np.zeros((0, 0)),
                 bias=np.zeros(0),
-                gram=np.zeros((0, 0)),
+                unfold=np.zeros((0, 0)),
                 buffer=np.zeros((0, 0)),
                 moments=np.zeros((0, 0)),
                 status=np.zeros(units, np.int64),
@@ -214,8 +214,8 @@ class EvolvingModel(ColumnBlocks):
         moments = self._settings[kernels.MOMENTS] > 0 and r > 0
         shapes: dict[str, tuple[Any, ...]] = {
             "now": (m, n), "previous": (m, n), "intercepts": (2, m), "norms": (2, m), "anchors": (m, r),
-            "mixture": (m, r), "recover": (n if r else 0, r), "buffer": (n if r else 0, r), "bias": (r,),
-            "gram": (r, r),
+            "start": (m, r), "recover": (n if r else 0, r), "buffer": (n if r else 0, r), "bias": (r,),
+            "unfold": (r, r),
             "moments": (n + 1, n + 1) if moments else (0, 0), "numbers": (kernels.NUMBERS_SIZE,),
             "hedge": (kernels.HEDGE_SIZE,),
         }  # fmt: skip
@@ -271,12 +271,12 @@ class EvolvingModel(ColumnBlocks):
                 changed[name] = spread(getattr(model, name), 0)
         if r and self._settings[kernels.MOMENTS] > 0:  # the rows behind the mapping are columns too
             _check_moments(n)
-            for name in ("recover", "buffer", "anchors", "mixture"):
-                changed[name] = spread(changed.get(name, getattr(model, name)), 1, n + 1)
-            changed["bias"] = spread(model.bias, 0, n + 1)
-            model.numbers[kernels.RANK] = n + 1 if model.numbers[kernels.RANK] else 0
-            for name in ("gram", "moments"):
-                changed[name] = spread(spread(getattr(model, name), 0, n + 1), 1, n + 1)
+            changed["buffer"] = spread(changed["buffer"], 1, n + 1)
+            changed["moments"] = spread(spread(model.moments, 0, n + 1), 1, n + 1)
+            changed["unfold"] = np.pad(spread(model.unfold, 0, n + 1), ((0, 0), (0, n + 1 - r)))
+            changed["bias"] = np.pad(model.bias, (0, n + 1 - r))
+            for name in ("recover", "anchors", "start"):
+                changed[name] = np.pad(changed.get(name, getattr(model, name)), ((0, 0), (0, n + 1 - r)))
         if self.spaces is None:
             late = width - len(model.status)
             changed["status"] = np.pad(model.status, (0, late))
@@ -467,10 +467,10 @@ class EvolvingModel(ColumnBlocks):
             m = len(model.now)
             model = model._replace(
                 anchors=np.zeros((m, r)),
-                mixture=np.zeros((m, r)),
+                start=np.zeros((m, r)),
                 recover=np.zeros((n, r)),
                 bias=np.zeros(r),
-                gram=np.zeros((r, r)),
+                unfold=np.zeros((r, r)),
                 buffer=np.zeros((n, r)),
             )
         model.moments[:] = 0.0
@@ -483,7 +483,7 @@ class EvolvingModel(ColumnBlocks):
         model.in_previous[:] = status == NOW
         model.previous[:] = model.now * model.in_now
         model.intercepts[0] = model.intercepts[1]
-        model.mixture[:] = 0.0
+        model.start[:] = model.anchors
         status[gone] = GONE
         status[status == NEXT] = NOW
         model.since[status == GONE] = -1
@@ -525,9 +525,6 @@ class EvolvingModel(ColumnBlocks):
                 UserWarning,
                 stacklevel=2,
             )
-            return model
-        model.anchors[:] = 0.0
-        kernels.add_products(model.previous, model.buffer, targets, model.anchors)
         return model
 
     # ------------------------------------------------------------------------------------ what was learned
@@ -754,7 +751,7 @@ def _take_in_classes(model: Model, active: int) -> Model:
     if active <= 2:
         return model
     changed = {}
-    for name in ("now", "previous", "anchors", "mixture", "intercepts", "norms"):
+    for name in ("now", "previous", "anchors", "start", "intercepts", "norms"):
         old = getattr(model, name)
         axis = 1 if name in ("intercepts", "norms") else 0
         late = [(0, 0), (0, 0)]
@@ -806,11 +803,12 @@ def _unite(model: Model, share: float) -> None:
 
 def _settle_previous(model: Model) -> None:
     """Write out what the previous model has learned from recovered rows."""
-    if model.mixture.any():
+    steps = model.anchors - model.start
+    if steps.any():
         vanished = (model.unit >= 0) & (model.in_now == 0)
         vanished &= model.in_previous[model.unit] > 0
-        kernels.add_rows(model.mixture, model.buffer, np.flatnonzero(vanished), model.previous)
-        model.mixture[:] = 0.0
+        kernels.add_rows(steps @ model.unfold.T, model.buffer, np.flatnonzero(vanished), model.previous)
+        model.start[:] = model.anchors
 
 
 def _take_back(model: Model) -> None:
@@ -873,7 +871,6 @@ def _map_by_rows(model: Model, targets: Codes, sources: Codes, constant: float, 
     known = known[:, shown]
     buffer[:, : rank + len(others)] = buffer[:, np.append(shown, others)]
     buffer[:, rank + len(others) :] = 0.0
-    model.numbers[kernels.RANK] = rank
     model.numbers[kernels.KEPT] = rank + len(others)
     slots = np.arange(rank)
     used = np.zeros(r, np.uint8)
@@ -892,13 +889,14 @@ def _map_by_rows(model: Model, targets: Codes, sources: Codes, constant: float, 
                 inner = _inverse(of_sources[np.ix_(pattern, pattern)], ridge)
                 filled = buffer[np.ix_(rows, slots[pattern])] @ (inner @ of_sources[np.ix_(pattern, ~pattern)])
             buffer[np.ix_(rows, slots[~pattern])] = filled
-    inverse = np.zeros((r, r))
-    inverse[:rank, :rank] = _inverse(of_sources, ridge)
+    basis, folded = np.linalg.qr(buffer[np.ix_(targets, slots)])
+    weights = np.zeros((r, len(folded)))
+    weights[:rank] = _inverse(of_sources, ridge) @ folded.T
     model.recover[:] = 0.0
-    kernels.multiplied(buffer, sources, inverse, model.recover)
-    model.bias[:] = constant * inverse.sum(axis=0)
-    model.gram[:] = 0.0
-    kernels.products(buffer, targets, used, 0.0, model.gram)
+    kernels.multiplied(buffer, sources, weights, model.recover)
+    model.bias[:] = 0.0
+    model.bias[: len(folded)] = constant * weights.sum(axis=0)
+    _put_down(model, targets, sources, constant, slots, basis, folded)
     return True
 
 
@@ -910,9 +908,34 @@ def _map_by_moments(model: Model, targets: Codes, sources: Codes, constant: floa
     model.buffer[:] = 0.0
     model.buffer[np.ix_(targets, inputs)] = mapping.T
     model.recover[:] = 0.0
-    model.recover[sources, sources] = 1.0
-    model.numbers[kernels.RANK] = n + 1
+    basis, folded = np.linalg.qr(mapping.T)
+    model.recover[np.ix_(sources, np.arange(len(folded)))] = folded[:, : len(sources)].T
     model.bias[:] = 0.0
-    model.bias[n] = constant
-    model.gram[:] = 0.0
-    model.gram[np.ix_(inputs, inputs)] = mapping @ mapping.T
+    if constant:
+        model.bias[: len(folded)] = folded[:, -1]
+    _put_down(model, targets, sources, constant, inputs, basis, folded)
+
+
+def _put_down(
+    model: Model, targets: Codes, sources: Codes, constant: float, rows: Codes, basis: Floats, folded: Floats
+) -> None:
+    """Finish a mapping whose answers are ``basis @ a``, where ``basis @ folded`` are these rows of the buffer."""
+    unfold = np.linalg.pinv(folded, rcond=_NEGLIGIBLE)
+    anchors = model.previous[:, targets] @ basis
+    dimensions = len(folded)
+    fewer = len(sources) + int(constant)
+    if fewer < dimensions:  # there are no more dimensions than present columns
+        shown = np.vstack([model.recover[sources, :dimensions], model.bias[:dimensions]])[:fewer]
+        turn, reduced = np.linalg.qr(shown.T)
+        unfold, anchors, dimensions = unfold @ turn, anchors @ turn, fewer
+        model.recover[:] = 0.0
+        model.recover[sources, :dimensions] = reduced[:, : len(sources)].T
+        model.bias[:] = 0.0
+        if constant:
+            model.bias[:dimensions] = reduced[:, -1]
+    model.numbers[kernels.RANK] = dimensions
+    model.unfold[:] = 0.0
+    model.unfold[rows, :dimensions] = np.nan_to_num(unfold)
+    model.anchors[:] = 0.0
+    model.anchors[:, :dimensions] = np.nan_to_num(anchors)
+    model.start[:] = model.anchors

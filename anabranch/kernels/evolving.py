@@ -3,13 +3,19 @@
 A model (:class:`Model`) has two vectors per class. ``now`` learns the columns of the present space; ``previous``
 learned those of the space before, and is applied to what the present columns say of the vanished ones. With B rows
 in which both were there, X1 their old values and X2 their new ones, the least-squares mapping is
-``psi(x) = X1^T pinv(X2 X2^T) X2 x``, so that nothing of the size of old times new columns ever need be formed:
+``psi(x) = X1^T pinv(X2 X2^T) X2 x``, so that nothing of the size of old times new columns ever need be formed. Its
+answers lie in a space of r dimensions at most, r being the least of B and the numbers of old and of new columns. With
+an orthonormal basis Q of that space, ``X1^T = Q R``,
 
-- ``a = pinv(X2 X2^T) X2 x`` takes B steps for each entry of the row (``recover`` holds that matrix);
-- ``previous @ psi(x) = (X1 previous) @ a``, where ``anchors = X1 previous`` is kept up to date: a gradient step of
-  size s along psi(x) adds ``s X1 X1^T a`` to it (``gram`` holds that matrix), and s a to ``mixture``.
+- ``a = R pinv(X2 X2^T) X2 x`` are the coordinates of what is recovered, ``psi(x) = Q a``; they take r steps for each
+  entry of the row (``recover`` holds that matrix);
+- ``previous @ psi(x) = anchors @ a``, where ``anchors = previous @ Q``: a gradient step of size s along psi(x) adds
+  ``s a`` to it and nothing else, and ``psi(x)`` is as long as a.
 
-A row thus costs its entries times B, and B squared, however many columns have vanished.
+Q itself is not kept. ``unfold`` is the pseudo-inverse of R: a sum of steps d in these coordinates is the mixture
+``unfold @ d`` of the overlap's old rows.
+
+A row thus costs its entries times r, however many columns have vanished.
 
 Which columns belong together, and when a period begins, is decided in Python (`anabranch.evolving._learner`): the
 loop watches for rows that call for a decision, and comes back.
@@ -27,7 +33,6 @@ from numpy.typing import NDArray
 
 from anabranch.kernels import kernel
 from anabranch.kernels.checks import LARGEST
-from anabranch.kernels.linear import logistic_slope
 
 # What is predicted: both models' answers weighted, one of them drawn, the present model's, the previous one's.
 COMBINATION, SELECTION, PRESENT, RECOVERED, RECOVERED_FIXED = range(5)
@@ -46,7 +51,7 @@ STRATEGY, LOSS, STEP, RADIUS, INTERCEPT, HORIZON, LOSS_SCALE, PATIENCE, MAX_OVER
 OPTIONS_SIZE = 11
 
 # Places in `numbers`: rows learned; rows of the present space; rows of the space before; row of the last change, or -1;
-# changes so far; rows of overlap; rows put into the buffer; rows behind the mapping; classes; and, as 0 or 1, whether
+# changes so far; rows of overlap; rows put into the buffer; dimensions of the mapping; classes; and, as 0 or 1, whether
 # new columns stand beside old ones, whether the previous model can be used, whether a row that shows the same columns
 # as the last one calls for no decision, whether that one showed all; and why the loop came back.
 ROWS, AGE, PREVIOUS_AGE, CHANGED, CHANGES, OVERLAP, KEPT, RANK, ACTIVE, AWAITING, MAPPED, QUIET, WHOLE, REASON = range(
@@ -65,10 +70,12 @@ _LN2 = np.log(2.0)
 # A step moves no weight by more than this times the value in the row, and the mapping sees no value beyond the other.
 _LARGEST_STEP = 1e40
 _LARGEST_MAPPED = 1e40
+# Up to so many dimensions, a mapping's coordinates are summed in registers.
+_FEW = 24
 
 
 class Model(NamedTuple):
-    """The arrays of a model of m vectors over n features, with r rows behind the mapping.
+    """The arrays of a model of m vectors over n features, with room for r rows behind the mapping.
 
     A feature is a column of X, or a value of a nominal one. Columns come in units, which are there or not as a whole:
     each column is one, unless spaces are declared.
@@ -79,10 +86,10 @@ class Model(NamedTuple):
     intercepts: NDArray[np.float64]  # (2, m): of the previous model, of the present one
     norms: NDArray[np.float64]  # (2, m): squared, kept with a radius only
     anchors: NDArray[np.float64]  # (m, r)
-    mixture: NDArray[np.float64]  # (m, r)
+    start: NDArray[np.float64]  # (m, r): what the anchors were when the mapping was learned
     recover: NDArray[np.float64]  # (n, r)
     bias: NDArray[np.float64]  # (r,): what the constant column adds, with an intercept
-    gram: NDArray[np.float64]  # (r, r)
+    unfold: NDArray[np.float64]  # (r, r)
     buffer: NDArray[np.float64]  # (n, r): rows of the overlap, NaN is missing
     moments: NDArray[np.float64]  # (n + 1, n + 1): sums of products of columns over the overlap, or (0, 0)
     status: NDArray[np.int64]  # (units,)
@@ -239,22 +246,22 @@ def _safe(value):
 
 
 @kernel(inline=False)
-def _read(dense, data, indices, start, stop, n, mask, columns, values):
-    """List a row's entries that are there, not 0, and of features in the mask. Returns their number."""
+def _read(dense, data, indices, start, stop, used, mask, columns, values):
+    """List a row's entries that are there, not 0, and of used features. Returns their number."""
     count = 0
     if dense:
         row = data[start:stop]
-        for j in range(min(len(row), n)):
+        for q in range(len(used)):
+            j = used[q]
             value = row[j]
-            if mask[j] and value == value and value != 0.0:
-                columns[count] = j
-                values[count] = value
-                count += 1
+            columns[count] = j
+            values[count] = value
+            count += value == value and value != 0.0
         return count
     for e in range(start, stop):
         j = np.int64(indices[e])
         value = data[e]
-        if j < n and mask[j] and value == value and value != 0.0:
+        if j < len(mask) and mask[j] and value == value and value != 0.0:
             columns[count] = j
             values[count] = value
             count += 1
@@ -308,11 +315,14 @@ def _loss(kind, score, target):
 
 
 @kernel(inline=False)
-def _slope(kind, score, target):
-    """Derivative of the loss by the score."""
+def _slope_and_loss(kind, score, target, wanted):
+    """Derivative of the loss by the score, and the loss itself if that is wanted."""
     if kind == SQUARED:
-        return 2.0 * (score - target)
-    return logistic_slope(score, target) / _LN2
+        return 2.0 * (score - target), (score - target) * (score - target)
+    margin = target * score
+    small = np.exp(-abs(margin))
+    loss = (max(-margin, 0.0) + np.log1p(small)) / _LN2 if wanted else 0.0
+    return -target * (small if margin > 0.0 else 1.0) / ((1.0 + small) * _LN2), loss
 
 
 @kernel(inline=False)
@@ -358,15 +368,46 @@ def _put_votes(scores, m, active, votes):
             votes[c] /= total
 
 
-@kernel(inline=True)
+@kernel(inline=False)
 def _recover(columns, values, count, recover, bias, a):
-    """Put down what the rows of the overlap have to do with a row."""
-    for k in range(len(a)):
+    """Put down the coordinates of what a row says of vanished columns.
+
+    Either way each is the same sum in the same order. Few are summed in registers, eight at a time; many, from far
+    apart in memory, in one pass over the row's entries.
+    """
+    r = len(a)
+    k = 0
+    if r <= _FEW:
+        while k + 8 <= r:
+            a0, a1, a2, a3 = bias[k], bias[k + 1], bias[k + 2], bias[k + 3]
+            a4, a5, a6, a7 = bias[k + 4], bias[k + 5], bias[k + 6], bias[k + 7]
+            for e in range(count):
+                row = recover[columns[e], k : k + 8]
+                value = values[e]
+                a0 += row[0] * value
+                a1 += row[1] * value
+                a2 += row[2] * value
+                a3 += row[3] * value
+                a4 += row[4] * value
+                a5 += row[5] * value
+                a6 += row[6] * value
+                a7 += row[7] * value
+            a[k], a[k + 1], a[k + 2], a[k + 3] = a0, a1, a2, a3
+            a[k + 4], a[k + 5], a[k + 6], a[k + 7] = a4, a5, a6, a7
+            k += 8
+        while k < r:
+            total = bias[k]
+            for e in range(count):
+                total += recover[columns[e], k] * values[e]
+            a[k] = total
+            k += 1
+        return
+    for k in range(r):
         a[k] = bias[k]
     for e in range(count):
         row = recover[columns[e]]
         value = values[e]
-        for k in range(len(a)):
+        for k in range(r):
             a[k] += row[k] * value
 
 
@@ -415,7 +456,7 @@ def _add_moments(dense, data, indices, start, stop, moments, numbers):
 @kernel
 def run(
     dense, data, indices, pointers, width, n_rows, y, w, first, progress, mode, options, scores_only, out,
-    now, previous, intercepts, norms, anchors, mixture, recover, bias, gram, buffer, moments, status, since, watched,
+    now, previous, intercepts, norms, anchors, start_anchors, recover, bias, unfold, buffer, moments, status, since, watched,
     in_previous, pattern, present, unit, in_now, in_both, numbers, hedge, seed,
 ):  # fmt: skip
     """Go through rows from number ``first`` on; returns the row that calls for a decision, or the number of rows.
@@ -451,11 +492,12 @@ def run(
         longest = 1
         for i in range(n_rows):
             longest = max(longest, pointers[i + 1] - pointers[i])
+    used = np.flatnonzero(in_now[:width]) if dense else np.empty(0, np.int64)
     columns = np.empty(longest, np.int64)
     values = np.empty(longest)
     both_columns = np.empty(longest, np.int64)
     both_values = np.empty(longest)
-    a, moved = np.zeros((2, r))
+    a = np.zeros(r)
     by_now, by_previous, answer = np.zeros((3, m))
     numbers[REASON] = DONE
     for i in range(first, n_rows):
@@ -502,7 +544,7 @@ def run(
 
         # What the models say.
         mapped = numbers[MAPPED] > 0.0 and strategy != PRESENT
-        count = _read(dense, data, indices, start, stop, n, in_now, columns, values)
+        count = _read(dense, data, indices, start, stop, used, in_now, columns, values)
         for c in range(m):
             score = intercepts[1, c]
             vector = now[c]
@@ -564,6 +606,7 @@ def run(
         numbers[ROWS] += 1.0
         numbers[AGE] += 1.0
         size = w[i] / (options[STEP] * np.sqrt(numbers[AGE]))
+        counted = mapped and hedged
         loss_1 = loss_2 = loss_12 = 0.0
         length2 = both2 = 0.0
         if radius > 0.0:
@@ -571,22 +614,13 @@ def run(
                 length2 += values[e] * values[e]
                 if in_both[columns[e]]:
                     both2 += values[e] * values[e]
-        if mapped and strategy != RECOVERED_FIXED:
-            for k in range(r):
-                moved[k] = 0.0
-            for q in range(r):
-                row = gram[q]
-                for k in range(r):
-                    moved[k] += row[k] * a[q]
         for c in range(m):
             target = y[i]
             if kind == LOGISTIC:
                 target = 1.0 if y[i] == (1.0 if m == 1 else c) else -1.0
-            if mapped:
-                loss_1 += _loss(kind, by_previous[c], target)
-                loss_2 += _loss(kind, by_now[c], target)
-                loss_12 += _loss(kind, answer[c], target)
-            step = -size * _slope(kind, by_now[c], target)
+            slope, loss = _slope_and_loss(kind, by_now[c], target, counted)
+            loss_2 += loss
+            step = -size * slope
             step = min(max(step, -_LARGEST_STEP), _LARGEST_STEP)
             vector = now[c]
             if radius > 0.0:
@@ -599,21 +633,22 @@ def run(
                 _project(vector, in_now, radius, norms, 1, c)
             if not mapped or strategy == RECOVERED_FIXED:
                 continue
-            step = -size * _slope(kind, by_previous[c], target)
+            slope, loss = _slope_and_loss(kind, by_previous[c], target, counted)
+            loss_1 += loss
+            if counted and not selection:
+                loss_12 += _loss(kind, answer[c], target)
+            step = -size * slope
             step = min(max(step, -_LARGEST_STEP), _LARGEST_STEP)
             if radius > 0.0:
                 recovered2 = 0.0
                 for k in range(r):
-                    recovered2 += moved[k] * a[k]
-                norms[0, c] += step * (
-                    2.0 * (by_previous[c] - intercepts[0, c]) + step * (both2 + max(recovered2, 0.0))
-                )
+                    recovered2 += a[k] * a[k]
+                norms[0, c] += step * (2.0 * (by_previous[c] - intercepts[0, c]) + step * (both2 + recovered2))
             vector = previous[c]
             for e in range(survived):
                 vector[both_columns[e]] += step * both_values[e]
             for k in range(r):
-                mixture[c, k] = _safe(mixture[c, k] + step * a[k])
-                anchors[c, k] = _safe(anchors[c, k] + step * moved[k])
+                anchors[c, k] = _safe(anchors[c, k] + step * a[k])
             if constant:
                 intercepts[0, c] = _safe(intercepts[0, c] + step)
             if radius > 0.0 and norms[0, c] > radius * radius:
@@ -621,10 +656,10 @@ def run(
                 for j in range(n):
                     vector[j] *= factor
                 for k in range(r):
-                    mixture[c, k] *= factor
+                    start_anchors[c, k] *= factor
                     anchors[c, k] *= factor
                 norms[0, c] = radius * radius
-        if mapped and hedged:
+        if counted:
             scale = w[i] / (m * (options[LOSS_SCALE] if options[LOSS_SCALE] > 0.0 else 1.0))
             if selection:  # what is drawn loses this much, on average
                 p = share(hedge)
@@ -665,18 +700,6 @@ def multiplied(array, features, matrix, out):
             if value == value and value != 0.0:
                 for k in range(s):
                     out[j, k] += value * matrix[i, k]
-
-
-@kernel
-def add_products(vectors, array, features, out):
-    """Add to ``out[c, k]`` the products of vector c and row k of the overlap, over some features."""
-    for c in range(len(vectors)):
-        for j in features:
-            weight = vectors[c, j]
-            for k in range(array.shape[1]):
-                value = array[j, k]
-                if value == value:
-                    out[c, k] += weight * value
 
 
 @kernel
