@@ -12,11 +12,12 @@ import typer
 
 from anabranch.cli._output import duration, new_table, notice, open_console
 from anabranch.cli._process import Interrupted
+from anabranch.papers import PAPERS
 
 if TYPE_CHECKING:
     from anabranch.papers._reproduction import Statement, Table, Unit
 
-EXAMPLES = """[bold]Examples[/bold]
+EXAMPLES = f"""[bold]Examples[/bold]
 
 anabranch reproduce kirkby
 
@@ -26,7 +27,7 @@ anabranch reproduce kirkby --datasets "genF*,led" --methods "hot5@*" --methods h
 
 anabranch reproduce kirkby --markdown > tables.md
 
-Stopped at any time, the same command goes on where it was. PAPER is one of: kirkby.
+Stopped at any time, the same command goes on where it was. PAPER is one of: {", ".join(PAPERS)}.
 """
 
 

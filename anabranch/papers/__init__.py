@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["PAPERS", "load"]
 
 PAPERS = {
+    "dwmil": "imbalanced streams under concept drift (IJCAI, 2017)",
     "fesl": "streams whose columns vanish and appear (NIPS, 2017)",
     "kirkby": "option trees, bagging and boosting in bounded memory (thesis, 2007)",
 }
