@@ -86,8 +86,6 @@ def test_chunks_of_different_lengths_are_learned_as_they_are(monkeypatch):
 
 @pytest.mark.parametrize("method", paper.methods)
 def test_every_method_is_set_up(method):
-    if dwmil._class_of(method) is None:
-        pytest.skip("the library does not have it")
     model = dwmil.learner(method, [300, 400], 7)
     settings = model.get_params(deep=False)
     assert settings.get("chunk_size", 400) == 400

@@ -101,7 +101,6 @@ class DWMIL(Reproduction):
             Unit(dataset, method, choice.seed + run, choice.rows)
             for run in range(choice.runs)
             for method in choice.methods
-            if _class_of(method) is not None
             for dataset in choice.datasets
         ]
 
@@ -260,7 +259,7 @@ def _own_chunks(dataset: str, seed: int) -> Iterator[Chunk]:
         positions = [1000 * chunk for chunk in _SEA_DRIFTS]
         chunks = DriftStream(concepts, positions, order=[0, 1, 0], n_rows=100_000).chunks(1000)
     elif dataset == "hyperP":
-        moving = {"n_drift_features": 10, "magnitude": 1e-5, "reversal": 0.0}
+        moving = {"n_drift_features": 9, "magnitude": 1e-5, "reversal": 0.0}
         plane = Hyperplane(**moving, form="ratio", high=2.0, minority_share=0.05, seed=seed, n_rows=50_000)  # type: ignore[arg-type]
         chunks = plane.chunks(1000)
     elif dataset == "checkerboard":
@@ -295,9 +294,9 @@ def learner(method: str, lengths: Sequence[int] = (1000,), seed: int = 1) -> Any
     >>> learner("DWM+UOB", [900, 1100]).period
     1000
     """
-    kind, settings = _class_of(method), dict(_LEARNERS[method][2])
-    if kind is None:
-        raise ValueError(f"there is no {_LEARNERS[method][1]} in this version of the library")
+    package, name, settings = _LEARNERS[method]
+    kind = getattr(importlib.import_module(f"anabranch.{package}"), name)
+    settings = dict(settings)
     if method.startswith("DWM+"):
         settings |= {
             "estimator": _expert(method.removeprefix("DWM+"), seed),
@@ -309,12 +308,6 @@ def learner(method: str, lengths: Sequence[int] = (1000,), seed: int = 1) -> Any
     if "random_state" in parameters:
         settings["random_state"] = seed
     return kind(**settings)
-
-
-def _class_of(method: str) -> Any:
-    """Find the method's class; None where the library does not have it."""
-    package, name, _ = _LEARNERS[method]
-    return getattr(importlib.import_module(f"anabranch.{package}"), name, None)
 
 
 def _expert(name: str, seed: int) -> Any:
