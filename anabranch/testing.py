@@ -161,7 +161,7 @@ _VARIANTS: dict[str, list[dict[str, Any]]] = {
     "WEOBClassifier": [{"estimator": _EAGER, "variant": "WEOB2", "window_size": 7, "n_jobs": 2}],
     "DynamicWeightedMajorityClassifier": [
         {"estimator": _EAGER, "period": 7, "voting": "soft", "theta": 0.3, "max_bytes": 18_000},
-        {"estimator": f"UOB({_EAGER}, n_estimators=2)", "n_estimators": 4, "period": 1},
+        {"estimator": f"UOB({_EAGER}, n_estimators=2)", "n_estimators": 2, "period": 3},
     ],
     "MadaBoostClassifier": [{"estimator": _EAGER, "filtering": True}],
     "SmoothBoostingClassifier": [{"estimator": _EAGER, "form": "capped", "max_bytes": 18_000}],
@@ -183,7 +183,7 @@ _VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"max_skipped": 0.3, "smoothing": 0, "chunk_size": 30},
     ],
     "UnderBaggingClassifier": [{"voting": "soft", "chunk_size": 1}, {"estimator": "GaussianNB", "chunk_size": 500}],
-    "DWMILClassifier": [{"voting": "soft", "error": "f1", "chunk_size": 37, "theta": 0.3, "n_jobs": 2}],
+    "DWMILClassifier": [{"voting": "soft", "error": "f1", "chunk_size": 87, "theta": 0.3, "n_jobs": 2}],
     "AccuracyWeightedEnsembleClassifier": [{"voting": "hard", "n_folds": 2, "n_jobs": 2}],
     "LearnPPCDSClassifier": [{"voting": "soft", "amount": 0.7, "n_neighbors": 2, "max_experts": 3}],
     "DFGWISClassifier": [
