@@ -456,8 +456,8 @@ def _add_moments(dense, data, indices, start, stop, moments, numbers):
 @kernel
 def run(
     dense, data, indices, pointers, width, n_rows, y, w, first, progress, mode, options, scores_only, out,
-    now, previous, intercepts, norms, anchors, start_anchors, recover, bias, unfold, buffer, moments, status, since, watched,
-    in_previous, pattern, present, unit, in_now, in_both, numbers, hedge, seed,
+    now, previous, intercepts, norms, anchors, start_anchors, recover, bias, unfold, buffer, moments, status, since,
+    watched, in_previous, pattern, present, unit, in_now, in_both, numbers, hedge, seed,
 ):  # fmt: skip
     """Go through rows from number ``first`` on; returns the row that calls for a decision, or the number of rows.
 
