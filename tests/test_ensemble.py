@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 from reference_oza import ArcX4, CappedBoost, MadaBoost, OzaBagging, OzaBoosting, SmoothBoost
@@ -18,8 +20,9 @@ from anabranch.ensemble import (
     OzaBoostingClassifier,
     SmoothBoostingClassifier,
 )
+from anabranch.imbalance import OOBClassifier
 from anabranch.stream import RandomRBF
-from anabranch.tree import HoeffdingTreeClassifier
+from anabranch.tree import HoeffdingOptionTreeClassifier, HoeffdingTreeClassifier
 
 
 def make():
@@ -143,3 +146,37 @@ def test_parameters_of_the_members_may_change_on_the_way():
 def test_what_cannot_be_a_member_is_refused(wrong):
     with pytest.raises(TypeError, match="estimator must be a learner"):
         OzaBaggingClassifier(wrong).partial_fit([[1.0]], [0])
+
+
+@pytest.mark.parametrize("voting", ["soft", "hard"])
+@pytest.mark.parametrize("member", [make(), HoeffdingOptionTreeClassifier(grace_period=40, tie_threshold=0.3)])
+@pytest.mark.parametrize("kind", [OzaBaggingClassifier, OzaBoostingClassifier, OOBClassifier])
+def test_row_by_row_equals_chunks(kind, member, voting):
+    # A single row goes through all trees in one call, which chunks do not.
+    X, y, _ = rows(600, False)
+    w = np.random.default_rng(4).integers(0, 3, 600).astype(float)
+    X[50:, 3] = np.nan  # a gap, and below a column, a class and an announced class that turn up on the way
+    y[:100] %= 2
+    chunks = kind(member, n_estimators=4, voting=voting, random_state=5)
+    singly = kind(member, n_estimators=4, voting=voting, random_state=5)
+    for i in range(len(X)):
+        if i == 300:
+            for learner in (chunks, singly):
+                learner.announce([0, 1, 2, 3])
+        row = dict(zip("abcd" if i > 200 else "abc", X[i].tolist(), strict=False))
+        if i > 0:
+            proba = chunks.predict_proba([row, row])[0]
+            assert list(singly.predict_proba_one(row).values()) == proba.tolist()
+            assert singly.predict_one(row) == chunks.classes_[proba.argmax()]
+        singly.learn_one(row, int(y[i]), w[i])
+        # Two rows, the second of which teaches nothing.
+        chunks.partial_fit([row, row], [int(y[i])] * 2, sample_weight=[w[i], 0.0])
+    assert singly._forest.arrays, "the quick way was not taken"
+    assert singly.to_bytes() == chunks.to_bytes()
+    again = kind.from_bytes(singly.to_bytes())
+    again.learn_one(row, 1)
+    copied = copy.deepcopy(singly)
+    copied.learn_one(row, 1)
+    assert singly.to_bytes() == chunks.to_bytes() != again.to_bytes()
+    assert copied.to_bytes() == again.to_bytes()
+    assert {tree.classes_.tolist() == [0, 1, 2, 3] for tree in singly.estimators_} == {True}

@@ -19,6 +19,7 @@ from anabranch._parameters import Constraint, Number, OneOf
 from anabranch._random import RandomState, generators, seed_sequence
 from anabranch.base import StreamClassifier
 from anabranch.ensemble._foreign import Foreign
+from anabranch.ensemble._forest import Forest, are_trees
 from anabranch.kernels import voting
 from anabranch.schema import Codes, Floats
 from anabranch.tree import HoeffdingTreeClassifier
@@ -116,6 +117,7 @@ class Ensemble(StreamClassifier):
     }
 
     estimators_: list[StreamClassifier]
+    _forest: Forest | None = None
 
     def __init__(
         self,
@@ -217,13 +219,49 @@ class Ensemble(StreamClassifier):
     def __checkpoint__(self) -> dict[str, Any]:
         for m in range(len(self.__dict__.get("estimators_", ()))):
             self._member(m)  # predicting would do it, and must not make a difference
-        return super().__checkpoint__()
+        state = super().__checkpoint__()
+        state.pop("_forest", None)
+        return state
+
+    def _trees(self) -> Forest | None:
+        """All members as one, for a single row; None where they are not Hoeffding trees."""
+        members, forest = self.estimators_, self._forest
+        told = (self._schema, self._labels, self._n_announced, self._n_classes)
+        if forest is not None and forest.is_of(members, told):
+            return forest
+        if not members or not are_trees(members):
+            return None
+        self._forest = Forest([self._member(m) for m in range(len(members))], told)
+        return self._forest
+
+    def _learn_drawn(self, X: Floats, y: Codes, w: Floats, lam: Floats | float = 1.0) -> None:
+        """Let every member learn every row k times, k ~ Poisson(lambda)."""
+        forest = self._trees() if len(X) == 1 else None
+        if forest is None or not forest.learns:
+            self._each(lambda m: self._member(m)._learn(X, y, self._draw(m, w, lam)), len(X))
+            self._forest = None  # now they may be ready to learn together
+            return
+        if w[0] == 0.0:
+            return
+        rate = lam if isinstance(lam, float) else lam[0]
+        k = np.array([[rng.poisson(rate)] for rng in self._rngs], np.float64) * w
+        m = forest.learn(0, X, y, k)
+        while m < len(k):
+            self._member(m)._learn(X, y, k[m])
+            m = forest.learn(m + 1, X, y, k)
 
     # ------------------------------------------------------------------------------------ voting
 
     def _votes(self, X: Floats) -> Floats:
-        votes = self._each(lambda m: self._member(m)._votes(X), len(X))
         weights = self._vote_weights()
+        forest = self._trees() if len(X) == 1 else None
+        if forest is not None and X.shape[1] >= forest.columns:
+            hard = self.voting == "hard"
+            total = forest.votes(X, weights, hard, self._n_classes)
+            if weights is not None and not total.any():
+                total = forest.votes(X, None, hard, self._n_classes)
+            return total
+        votes = self._each(lambda m: self._member(m)._votes(X), len(X))
         return self._sum(votes, None if weights is None else list(weights[:, None]))
 
     def _vote_weights(self) -> Floats | None:

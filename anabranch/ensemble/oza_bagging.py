@@ -56,7 +56,7 @@ class OzaBaggingClassifier(Ensemble):
     """
 
     def _learn(self, X: Floats, y: Codes, w: Floats) -> None:
-        self._each(lambda m: self._member(m)._learn(X, y, self._draw(m, w)), len(X))
+        self._learn_drawn(X, y, w)
 
     def _test_then_train(self, X: Floats, y: Codes, w: Floats) -> Floats:
         return self._sum(self._each(lambda m: self._member(m)._test_then_train(X, y, self._draw(m, w)), len(X)))

@@ -83,8 +83,7 @@ class ResamplingBagging(Ensemble):
     # ------------------------------------------------------------------------------------ hooks
 
     def _learn(self, X: Floats, y: Codes, w: Floats) -> None:
-        rates = self._rates(y, w)
-        self._each(lambda m: self._member(m)._learn(X, y, self._draw(m, w, rates)), len(X))
+        self._learn_drawn(X, y, w, self._rates(y, w))
 
     def _test_then_train(self, X: Floats, y: Codes, w: Floats) -> Floats:
         rates = self._rates(y, w)
