@@ -390,11 +390,13 @@ def test_alternating_trees_are_drawn(classes, tmp_path):
 # ---------------------------------------------------------------------------------------------- the comparison
 
 
-def test_comparison_gives_rows_of_results():
-    from anabranch.papers.kirkby_batch import DATASETS, METHODS, compare_batch
+def test_comparison_gives_rows_of_results(tmp_path):
+    from anabranch.papers._reproduction import reproduce
+    from anabranch.papers.kirkby_batch import DATASETS, METHODS, evaluate, reproduction
 
     assert len(DATASETS) == 10
-    rows = compare_batch(["iris", "wine"], ["option_tree", "ad_tree", "cart"], runs=2, folds=3)
+    choice = reproduction.choose(["iris", "wine"], ["option_tree", "ad_tree", "cart"], runs=2)
+    rows = reproduction.results(choice, reproduce(reproduction, choice, tmp_path))
     assert [(row["dataset"], row["method"], row["metric"]) for row in rows] == [
         (dataset, method, metric)
         for dataset in ("iris", "wine")
@@ -405,9 +407,10 @@ def test_comparison_gives_rows_of_results():
         assert row["runs"] == 2
         assert row["published"] is None
         assert row["metric"] != "accuracy" or 80 < row["ours_mean"] <= 100
-    for what, arguments in {"data set": (["irises"], None), "method": (["iris"], ["oak"])}.items():
+    assert [len(table.rows) for table in reproduction.tables(rows)] == [3, 3, 3]
+    for what, arguments in {"data set": ("irises", "cart"), "method": ("iris", "oak")}.items():
         with pytest.raises(ValueError, match=what):
-            compare_batch(*arguments, runs=1)
+            evaluate(*arguments)
     assert {"bagging", "adaboost_full", "adaboost_depth3", "cart"} < set(METHODS)
 
 

@@ -18,6 +18,7 @@ PAPERS = {
     "dwmil": "imbalanced streams under concept drift (IJCAI, 2017)",
     "fesl": "streams whose columns vanish and appear (NIPS, 2017)",
     "kirkby": "option trees, bagging and boosting in bounded memory (thesis, 2007)",
+    "kirkby-batch": "option trees and alternating trees of the batch setting, beside scikit-learn's (no figures)",
 }
 """What can be reproduced, by name: a line on each."""
 
@@ -39,5 +40,5 @@ def load(name: str) -> Reproduction:
         from anabranch._expression import suggestion
 
         raise ValueError(f"there is no paper {name!r}.{suggestion(name, PAPERS)} There are: {', '.join(PAPERS)}")
-    found: Reproduction = importlib.import_module(f"anabranch.papers.{name}").reproduction
+    found: Reproduction = importlib.import_module(f"anabranch.papers.{name.replace('-', '_')}").reproduction
     return found

@@ -13,15 +13,16 @@ scikit-learn's as columns of 0 and 1 (one per value).
 
 from __future__ import annotations
 
-import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DATASETS", "METHODS", "compare_batch", "evaluate"]
+from anabranch.papers._reproduction import Found, Reproduction, Result, Table, Unit, beside
+
+__all__ = ["DATASETS", "METHODS", "KirkbyBatch", "evaluate", "reproduction"]
 
 _N_MEMBERS = 50  # of ensembles, and rounds of the alternating tree
 
@@ -159,74 +160,33 @@ def evaluate(dataset: str, method: str, seed: int = 1, folds: int = 10) -> dict[
     return {"accuracy": 100.0 * right / len(y), "nodes": nodes / folds, "seconds": seconds / folds}
 
 
-def compare_batch(
-    datasets: Sequence[str] | None = None,
-    methods: Sequence[str] | None = None,
-    *,
-    runs: int = 5,
-    folds: int = 10,
-    seed: int = 1,
-    n_jobs: int | None = None,
-    progress: Callable[[str], object] | None = None,
-) -> list[dict[str, Any]]:
-    """Cross-validate methods on data sets, several times each.
+class KirkbyBatch(Reproduction):
+    """The comparison, as ``anabranch reproduce kirkby-batch`` runs it; there are no published figures."""
 
-    Parameters
-    ----------
-    datasets, methods : sequence of str, optional
-        Some of :data:`DATASETS` and :data:`METHODS`; all by default.
-    runs : int, default=5
-        Repetitions; each deals the rows out to the folds anew, in the same way for every method.
-    folds : int, default=10
-    seed : int, default=1
-        Of the first repetition; the others' follow.
-    n_jobs : int, optional
-        Processes; what it finds is the same, but for seconds.
-    progress : callable, optional
-        Told, after each cross-validation, how far it has come.
+    title = "Improving Hoeffding Trees, the batch setting: option trees and alternating trees"
+    source = "R. Kirkby, PhD thesis, University of Waikato, 2007, section 6.1 (which gives no figures)"
+    datasets = DATASETS
+    methods = tuple(METHODS)
+    default_runs = 5
 
-    Returns
-    -------
-    list of dict
-        A row per data set, method and metric ("accuracy", "nodes", "seconds") with the keys dataset, method, metric,
-        ours_mean, ours_std (over the repetitions; 0 for one), runs, published (None: there are no published figures).
+    def run(self, unit: Unit) -> Found:
+        """Cross-validate a method on a data set; all of its rows are taken, whatever ``rows`` says."""
+        return {"metrics": evaluate(unit.dataset, unit.method, unit.seed)}
 
-    Raises
-    ------
-    ValueError
-        If a data set or method is not known.
-    """
-    datasets = DATASETS if datasets is None else datasets
-    methods = tuple(METHODS) if methods is None else methods
-    units = [(d, m, s) for d in datasets for m in methods for s in range(seed, seed + runs)]
-    found: dict[tuple[str, str], list[dict[str, float]]] = {}
-    for n, ((dataset, method, _), figures) in enumerate(zip(units, _all(units, folds, n_jobs), strict=True), start=1):
-        found.setdefault((dataset, method), []).append(figures)
-        if progress is not None:
-            progress(f"{n} of {len(units)} cross-validations: {method} on {dataset}")
-    rows = []
-    for (dataset, method), repetitions in found.items():
-        for metric in repetitions[0]:
-            values = [figures[metric] for figures in repetitions]
-            rows.append(
-                {
-                    "dataset": dataset,
-                    "method": method,
-                    "metric": metric,
-                    "ours_mean": statistics.fmean(values),
-                    "ours_std": statistics.stdev(values) if len(values) > 1 else 0.0,
-                    "runs": len(values),
-                    "published": None,
-                }
+    def published(self, dataset: str, method: str, metric: str) -> None:
+        """Nothing has been published."""
+
+    def tables(self, results: Sequence[Result]) -> list[Table]:
+        """Accuracies, nodes, and seconds to learn."""
+        return [
+            table
+            for metric, decimals, title in (
+                ("accuracy", 2, "Accuracy in %"),
+                ("nodes", 0, "Nodes of all trees"),
+                ("seconds", 3, "Seconds to learn nine tenths of the rows"),
             )
-    return rows
+            for table in beside(results, metric, decimals, title)
+        ]
 
 
-def _all(units: Sequence[tuple[str, str, int]], folds: int, n_jobs: int | None) -> Iterator[dict[str, float]]:
-    """Evaluate units, in their order."""
-    if n_jobs in (None, 1):
-        yield from (evaluate(*unit, folds) for unit in units)
-        return
-    from joblib import Parallel, delayed
-
-    yield from Parallel(n_jobs, batch_size=1, return_as="generator")(delayed(evaluate)(*unit, folds) for unit in units)
+reproduction = KirkbyBatch()
