@@ -43,6 +43,11 @@ _OTHERWISE: list[tuple[str, list[str], str]] = [
         "a row's weight says how often it is drawn; two rows also count twice where classes are compared in size",
     ),
     (
+        "AccuracyWeightedEnsemble HUWRSIP LearnPPCDS REA SERA UncorrelatedBagging",
+        [_DENSE],
+        "a row that comes twice counts twice where rows are drawn, stored, dealt out to folds, or are neighbours",
+    ),
+    (
         "PastingBites",
         [_DENSE],
         "the trees split nodes of ten rows or more: a row that comes twice counts twice there",

@@ -11,7 +11,7 @@ from anabranch._parameters import Constraint, Number
 from anabranch.ensemble._batch import Models
 from anabranch.imbalance._minority import rarest
 from anabranch.imbalance._smote import smote
-from anabranch.imbalance.learnpp_nie import TimedExperts
+from anabranch.imbalance._timed_experts import TimedExperts
 from anabranch.schema import Codes, Floats
 
 __all__ = ["LearnPPCDSClassifier"]
