@@ -245,6 +245,17 @@ def test_parameters_may_change_on_the_way():
     )
 
 
+def test_late_nominal_columns_keep_the_limit_to_the_byte():
+    for limit in range(3700, 4300, 4):
+        tree = HoeffdingTreeClassifier(grace_period=20, tie_threshold=0.5, max_bytes=limit)
+        for i in range(120):
+            row = {"size": float(i % 7), "colour": "red" if i % 2 else "blue"}
+            if i > 100:
+                row |= {"kind": "even" if i % 3 else "odd", "shape": "round" if i % 5 else "flat"}
+            tree.learn_one(row, i % 3)
+            assert tree.nbytes <= limit
+
+
 def test_a_column_of_identifiers_cannot_fill_the_memory():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 6000)

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from anabranch.base import StreamClassifier
 from anabranch.kernels import call_directly, hoeffding
 from anabranch.kernels import forest as kernels
+from anabranch.kernels.hoeffding import Tree
 from anabranch.schema import Codes, Floats
 from anabranch.tree import HoeffdingTreeClassifier
-from anabranch.tree.hoeffding_tree import Tree
 
 __all__ = ["Forest", "are_trees"]
 

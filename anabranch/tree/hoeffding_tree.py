@@ -333,7 +333,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
 
     def _bytes(
         self, nodes: int | None = None, rows: int | None = None, classes: int | None = None, late: int | None = None,
-        width: int | None = None, columns: int | None = None,
+        width: int | None = None, columns: int | None = None, nominal: int | None = None,
     ) -> int:  # fmt: skip
         """Bytes of all arrays at given sizes; sizes not given are today's."""
         t = self._tree
@@ -343,7 +343,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         late = len(t.extra) if late is None else late
         width = t.moments.shape[1] if width is None else width
         columns = len(t.slots) if columns is None else columns
-        n_cells = len(t.cells)
+        n_cells = len(t.cells) if nominal is None else nominal
         n_numeric = columns - n_cells
         per_node = 4 * (kernels.ROWS + classes) + 8 * (kernels.COUNTS + classes)
         per_node += columns * bool(len(t.dropped)) + t.links[:1].nbytes + t.errors[:1].nbytes
@@ -495,7 +495,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         new_end = kernels.MEANS + (3 + missing) * more
         blocks = len(new_nominal) * (kernels.CELLS + _FIRST_CELLS)
         width = new_end + t.moments.shape[1] - old_end + blocks
-        if not self._give_way(width=width, columns=columns):
+        if not self._give_way(width=width, columns=columns, nominal=len(t.cells) + len(new_nominal)):
             warnings.warn(
                 f"max_bytes={self.max_bytes} has room for {known} of {columns} columns only; "
                 "the others are passed over.",
