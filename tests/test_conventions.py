@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 
 import pandas as pd
@@ -12,7 +11,7 @@ from river import checks as river_checks
 from sklearn.base import is_regressor
 from sklearn.utils.estimator_checks import check_estimator
 
-from anabranch.testing import all_learners
+from anabranch.testing import all_learners, quick_settings
 
 # What a stream learner means to do otherwise, and why.
 NOT_FOR_STREAMS = {
@@ -92,7 +91,8 @@ class Adapter:
     def __init__(self, kind: str):
         self.kind = kind
         cls = {cls.__name__: cls for cls in all_learners()}[kind]
-        self.learner = cls(**({"random_state": 0} if "random_state" in inspect.signature(cls).parameters else {}))
+        few = {name: value for name, value in quick_settings(cls).items() if name != "chunk_size"}
+        self.learner = cls(**few)
 
     def learn_one(self, x, y):
         self.learner.learn_one(x, y)
