@@ -35,7 +35,8 @@ def exercise(cls: Any) -> None:
     quick = {name: 50 for name in ("grace_period", "chunk_size") if name in parameters}
     variants: list[dict[str, Any]] = [quick]
     if "max_bytes" in parameters:
-        variants.append({**quick, "max_bytes": 100_000})
+        limited = {"n_estimators": 2} if "n_estimators" in parameters else {}
+        variants.append({**quick, **limited, "max_bytes": 100_000})
     for variant in variants:
         learner = cls(**variant)
         learner.partial_fit(X[:100], y[:100])

@@ -15,6 +15,7 @@ import numpy as np
 
 import anabranch
 from anabranch import checkpoint
+from anabranch.base import Persistent
 from anabranch.checkpoint import CheckpointError
 from anabranch.evaluation._scores import Aligner, Scores
 from anabranch.evaluation.run import describe_learner, parameters_of, plain
@@ -75,6 +76,8 @@ class State:
 
 def _learner_digest(learner: Any) -> str:
     try:
+        if not isinstance(learner, Persistent):  # what is saved of others changes with their version, and as they learn
+            raise CheckpointError(f"{type(learner).__name__} is another library's.")
         return _digest(learner)
     except CheckpointError as error:
         raise CheckpointError(
