@@ -161,7 +161,7 @@ _VARIANTS: dict[str, list[dict[str, Any]]] = {
     "WEOBClassifier": [{"estimator": _EAGER, "variant": "WEOB2", "window_size": 7, "n_jobs": 2}],
     "DynamicWeightedMajorityClassifier": [
         {"estimator": _EAGER, "period": 7, "voting": "soft", "theta": 0.3, "max_bytes": 18_000},
-        {"estimator": f"UOB({_EAGER}, n_estimators=2)", "n_estimators": 2, "period": 3},
+        {"estimator": f"UOB({_EAGER}, n_estimators=2)", "n_estimators": 2, "period": 9},
     ],
     "MadaBoostClassifier": [{"estimator": _EAGER, "filtering": True}],
     "SmoothBoostingClassifier": [{"estimator": _EAGER, "form": "capped", "max_bytes": 18_000}],

@@ -74,8 +74,7 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-@pytest.mark.parametrize("gaps", [False, True], ids=["whole", "gaps"])
+@pytest.mark.parametrize(("gaps", "weighted"), [(False, False), (True, True)], ids=["plain", "gaps, weighted"])
 @pytest.mark.parametrize("kind", ["numbers", "mixed"])
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_equals_the_reference(settings, kind, gaps, weighted):
