@@ -33,9 +33,12 @@ T = TypeVar("T")
 _ROWS_WORTH_THREADS = 32
 
 
-def each(n_jobs: int | None, work: Callable[[T], R], parts: Sequence[T]) -> list[R]:
-    """Do some work for every part, on ``n_jobs`` threads; results in the order of the parts."""
-    threads = min(effective_n_jobs(n_jobs), len(parts))
+def each(n_jobs: int | None, work: Callable[[T], R], parts: Sequence[T], rows: int = _ROWS_WORTH_THREADS) -> list[R]:
+    """Do some work for every part, on ``n_jobs`` threads; results in the order of the parts.
+
+    ``rows`` says how many rows it is about, where they may be too few to be worth a thread.
+    """
+    threads = min(effective_n_jobs(n_jobs), len(parts)) if rows >= _ROWS_WORTH_THREADS else 1
     if threads <= 1:
         return [work(part) for part in parts]
     with ThreadPoolExecutor(threads) as pool:
@@ -214,7 +217,7 @@ class Ensemble(StreamClassifier):
 
     def _each(self, work: Callable[[int], R], rows: int) -> list[R]:
         """Let every member do its work, on ``n_jobs`` threads; results in the order of the members."""
-        return each(self.n_jobs if rows >= _ROWS_WORTH_THREADS else 1, work, range(len(self.estimators_)))
+        return each(self.n_jobs, work, range(len(self.estimators_)), rows)
 
     def __checkpoint__(self) -> dict[str, Any]:
         for m in range(len(self.__dict__.get("estimators_", ()))):

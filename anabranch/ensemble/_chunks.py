@@ -18,7 +18,7 @@ from anabranch.ensemble._base import Jobs, each
 from anabranch.ensemble._batch import BatchClassifier, Models, fit_model
 from anabranch.schema import Codes, Floats
 
-__all__ = ["ChunkClassifier"]
+__all__ = ["AskedOnceClassifier", "ChunkClassifier", "LatestModelsClassifier"]
 
 
 class ChunkClassifier(StreamClassifier):
@@ -206,6 +206,56 @@ class ChunkClassifier(StreamClassifier):
         before, after = np.zeros((2, len(y), self._n_classes))
         self._pass(X, y, w, before, after)
         return before, after
+
+
+class LatestModelsClassifier(ChunkClassifier):
+    """Base of chunk learners that predict with what was fitted last.
+
+    A subclass writes ``_learn_block(X, y, w)``, which may set ``self._models``.
+    """
+
+    voting: str
+
+    def _begin(self) -> None:
+        super()._begin()
+        self._models: Models | None = None
+
+    def _model_votes(self, X: Floats) -> Floats:
+        if self._models is None:
+            return np.zeros((len(X), self._n_classes))
+        return self._models.votes(X, self.voting == "hard")
+
+
+class AskedOnceClassifier(ChunkClassifier):
+    """Base of chunk learners whose members are asked once about a chunk: for the votes on it, and to learn it.
+
+    A subclass writes
+
+    - ``_say(X)``: what the members say of rows;
+    - ``_weighted(said, n)``: the votes on n rows that follow from it;
+    - ``_learn_said(X, y, w, said)``: learn a chunk, being told what the members there are so far say of it.
+    """
+
+    def _say(self, X: Floats) -> Any:
+        raise NotImplementedError
+
+    def _weighted(self, said: Any, n: int) -> Floats:
+        raise NotImplementedError
+
+    def _learn_said(self, X: Floats, y: Codes, w: Floats, said: Any) -> None:
+        raise NotImplementedError
+
+    def _learn_block(self, X: Floats, y: Codes, w: Floats) -> None:
+        self._learn_said(X, y, w, self._say(X))
+
+    def _test_then_learn_block(self, X: Floats, y: Codes, w: Floats) -> Floats:
+        said = self._say(X)
+        votes = self._weighted(said, len(X))
+        self._learn_said(X, y, w, said)
+        return votes
+
+    def _model_votes(self, X: Floats) -> Floats:
+        return self._weighted(self._say(X), len(X))
 
 
 def _put(out: Floats, here: slice, votes: Floats) -> None:

@@ -11,14 +11,11 @@ from anabranch._parameters import Constraint, Number, OneOf
 from anabranch.base import Part
 from anabranch.ensemble._base import each
 from anabranch.ensemble._batch import Models
-from anabranch.ensemble._chunks import ChunkClassifier
+from anabranch.ensemble._chunks import AskedOnceClassifier
 from anabranch.kernels import voting as kernels
 from anabranch.schema import Codes, Floats
 
 __all__ = ["Expert", "ExpertEnsemble", "squared_error"]
-
-# Fewer rows are not worth a thread's start.
-_ROWS_WORTH_THREADS = 32
 
 
 class Expert(Part):
@@ -36,11 +33,10 @@ class Expert(Part):
         self.models, self.weight = models, weight
 
 
-class ExpertEnsemble(ChunkClassifier):
+class ExpertEnsemble(AskedOnceClassifier):
     """Base of ensembles with an expert per chunk.
 
-    A subclass writes ``_learn_said(X, y, w, said)``, which learns a chunk and is told what each expert there is so far
-    says of it; so experts are asked once, for the votes on a chunk as well as for their weights.
+    A subclass writes ``_learn_said(X, y, w, said)``, where ``said`` are each expert's votes.
 
     Attributes
     ----------
@@ -51,7 +47,7 @@ class ExpertEnsemble(ChunkClassifier):
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
-        **{name: it for name, it in ChunkClassifier._constraints.items() if name != "n_estimators"},
+        **{name: it for name, it in AskedOnceClassifier._constraints.items() if name != "n_estimators"},
         "voting": OneOf(("hard", "soft")),
         "max_experts": Number(1, integer=True, optional=True),
     }
@@ -73,9 +69,6 @@ class ExpertEnsemble(ChunkClassifier):
 
     # ------------------------------------------------------------------------------------ hooks
 
-    def _learn_said(self, X: Floats, y: Codes, w: Floats, said: list[Floats]) -> None:
-        raise NotImplementedError
-
     def _votes_of(self, models: Models, X: Floats) -> Floats:
         """Votes of an expert's models, which need not add up to anything in particular."""
         return models.votes(X)
@@ -86,19 +79,9 @@ class ExpertEnsemble(ChunkClassifier):
         super()._begin()
         self._experts = []
 
-    def _learn_block(self, X: Floats, y: Codes, w: Floats) -> None:
-        self._learn_said(X, y, w, self._say(X))
-
-    def _test_then_learn_block(self, X: Floats, y: Codes, w: Floats) -> Floats:
-        said = self._say(X)
-        votes = self._weighted(said, len(X))
-        self._learn_said(X, y, w, said)
-        return votes
-
     def _say(self, X: Floats) -> list[Floats]:
         """Each expert's votes."""
-        jobs = self.n_jobs if len(X) >= _ROWS_WORTH_THREADS else 1
-        return each(jobs, lambda expert: self._votes_of(expert.models, X), self._experts)
+        return each(self.n_jobs, lambda expert: self._votes_of(expert.models, X), self._experts, len(X))
 
     def _weighted(self, said: Sequence[Floats], n: int) -> Floats:
         """The experts' votes by weight; if none has any, all count alike."""
@@ -109,9 +92,6 @@ class ExpertEnsemble(ChunkClassifier):
         for m, one in enumerate(said):
             kernels.add_votes(votes, one, weights[m : m + 1], self.voting == "hard")
         return votes
-
-    def _model_votes(self, X: Floats) -> Floats:
-        return self._weighted(self._say(X), len(X))
 
     def _add(self, expert: Any) -> None:
         """Take in a new expert; the one of the smallest weight, the oldest among equals, makes room if it has to."""

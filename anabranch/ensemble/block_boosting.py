@@ -14,7 +14,7 @@ from anabranch._parameters import Constraint, Number, OneOf
 from anabranch.ensemble import pruning
 from anabranch.ensemble._base import add_up, each
 from anabranch.ensemble._batch import Models, fit_model
-from anabranch.ensemble._chunks import ChunkClassifier
+from anabranch.ensemble._chunks import AskedOnceClassifier
 from anabranch.schema import Codes, Floats
 
 __all__ = ["BlockBoostingClassifier"]
@@ -22,7 +22,7 @@ __all__ = ["BlockBoostingClassifier"]
 _SMALL = DecisionTreeClassifier(max_depth=5)
 
 
-class BlockBoostingClassifier(ChunkClassifier):
+class BlockBoostingClassifier(AskedOnceClassifier):
     """AdaBoost over blocks of the stream, a new hypothesis per block, in a window of the newest k.
 
     For each block, AdaBoost's weights start afresh: the hypotheses there are, the oldest first, are taken as if each
@@ -95,7 +95,7 @@ class BlockBoostingClassifier(ChunkClassifier):
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
-        **ChunkClassifier._constraints,
+        **AskedOnceClassifier._constraints,
         "pruning": OneOf(("oldest", "kl", "kappa", "kappa_error", "reduce_error")),
         "max_members": Number(1, integer=True, optional=True),
         "voting": OneOf(("hard", "soft")),
@@ -148,15 +148,6 @@ class BlockBoostingClassifier(ChunkClassifier):
 
     # ------------------------------------------------------------------------------------ boosting a block
 
-    def _learn_block(self, X: Floats, y: Codes, w: Floats) -> None:
-        self._learn_said(X, y, w, self._say(X))
-
-    def _test_then_learn_block(self, X: Floats, y: Codes, w: Floats) -> Floats:
-        said = self._say(X)
-        votes = self._weighted(said) if said else np.zeros((len(X), self._n_classes))
-        self._learn_said(X, y, w, said)
-        return votes
-
     def _learn_said(self, X: Floats, y: Codes, w: Floats, said: list[Floats]) -> None:
         """Boost a block, with what the hypotheses say of its rows."""
         predicted = [votes.argmax(axis=1) for votes in said]
@@ -203,14 +194,12 @@ class BlockBoostingClassifier(ChunkClassifier):
 
     def _say(self, X: Floats) -> list[Floats]:
         """What each hypothesis says of rows: shares of the classes."""
-        jobs = self.n_jobs if len(X) >= 32 else 1
-        return each(jobs, lambda member: member.votes(X), self._members)
+        return each(self.n_jobs, lambda member: member.votes(X), self._members, len(X))
 
-    def _weighted(self, said: list[Floats]) -> Floats:
+    def _weighted(self, said: list[Floats], n: int) -> Floats:
+        if not said:
+            return np.zeros((n, self._n_classes))
         return add_up(said, self._n_classes, self.voting == "hard", list(self._alphas[:, None]))
-
-    def _model_votes(self, X: Floats) -> Floats:
-        return self._weighted(self._say(X))
 
 
 def _sum(values: Floats) -> float:

@@ -213,6 +213,5 @@ class PastingBitesClassifier(ChunkClassifier):
         self._forget_bite()
 
     def _model_votes(self, X: Floats) -> Floats:
-        jobs = self.n_jobs if len(X) >= 32 else 1
-        hard = self.voting == "hard"
-        return add_up(each(jobs, lambda member: member.votes(X), self._members), self._n_classes, hard)
+        votes = each(self.n_jobs, lambda member: member.votes(X), self._members, len(X))
+        return add_up(votes, self._n_classes, self.voting == "hard")

@@ -11,7 +11,7 @@ from anabranch._parameters import Constraint, Number, OneOf
 from anabranch.base import Part
 from anabranch.ensemble._base import each
 from anabranch.ensemble._batch import Models
-from anabranch.ensemble._chunks import ChunkClassifier
+from anabranch.ensemble._chunks import AskedOnceClassifier
 from anabranch.imbalance._errors import ErrorFunction, error_of
 from anabranch.imbalance.under_bagging import UnderSampler
 from anabranch.schema import Codes, Floats
@@ -42,7 +42,7 @@ class Expert(Part):
         return np.sign(score) if hard else score / len(self.models)
 
 
-class DWMILClassifier(ChunkClassifier):
+class DWMILClassifier(AskedOnceClassifier):
     """Dynamic weighted majority for imbalance learning (DWMIL).
 
     Every chunk makes an expert, by UnderBagging: members are fitted to k rows of either class, drawn with replacement,
@@ -107,7 +107,7 @@ class DWMILClassifier(ChunkClassifier):
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
-        **ChunkClassifier._constraints,
+        **AskedOnceClassifier._constraints,
         "theta": Number(0, 1),
         "error": ErrorFunction(),
         "voting": OneOf(("hard", "soft")),
@@ -145,15 +145,6 @@ class DWMILClassifier(ChunkClassifier):
         super()._begin()
         self._met: list[int] = []  # codes of classes that have been in a chunk
         self._experts: dict[int, list[Expert]] = {}  # by class; of two classes only the later one has any
-
-    def _learn_block(self, X: Floats, y: Codes, w: Floats) -> None:
-        self._learn_said(X, y, w, self._say(X))
-
-    def _test_then_learn_block(self, X: Floats, y: Codes, w: Floats) -> Floats:
-        said = self._say(X)
-        votes = self._weighted(said, len(X))
-        self._learn_said(X, y, w, said)
-        return votes
 
     def _learn_said(self, X: Floats, y: Codes, w: Floats, said: dict[int, list[Floats]]) -> None:
         """Algorithm 1, with what the experts say of the rows."""
@@ -196,8 +187,7 @@ class DWMILClassifier(ChunkClassifier):
     def _say(self, X: Floats) -> dict[int, list[Floats]]:
         """What each expert says of rows, by class."""
         experts = [expert for group in self._experts.values() for expert in group]
-        jobs = self.n_jobs if len(X) >= 32 else 1
-        said = each(jobs, lambda expert: expert.say(X, self.voting == "hard"), experts)
+        said = each(self.n_jobs, lambda expert: expert.say(X, self.voting == "hard"), experts, len(X))
         parts = iter(said)
         return {c: [next(parts) for _ in group] for c, group in self._experts.items() if group}
 
@@ -206,15 +196,11 @@ class DWMILClassifier(ChunkClassifier):
         votes = np.zeros((n, self._n_classes))
         for code, says in said.items():
             score, total = np.zeros(n), 0.0
-            for expert, one in zip(
-                self._experts[code], says, strict=True
-            ):  # no matrix product: its sums differ by shape
+            # No matrix product: its sums differ by shape.
+            for expert, one in zip(self._experts[code], says, strict=True):
                 score += expert.weight * one
                 total += expert.weight
             votes[:, code] = (1.0 + score / total) / 2.0
         if len(self._met) == 2 and said:
             votes[:, self._met[0]] = 1.0 - votes[:, self._met[1]]
         return votes
-
-    def _model_votes(self, X: Floats) -> Floats:
-        return self._weighted(self._say(X), len(X))

@@ -264,5 +264,6 @@ class HUWRSIPClassifier(ExpertEnsemble):
         return each(self.n_jobs, make, outdated)
 
     def _say(self, X: Floats) -> list[Floats]:
-        jobs = self.n_jobs if len(X) >= 32 else 1
-        return each(jobs, lambda expert: expert.models.votes(columns_of(X, expert.columns)), self._experts)
+        return each(
+            self.n_jobs, lambda expert: expert.models.votes(columns_of(X, expert.columns)), self._experts, len(X)
+        )

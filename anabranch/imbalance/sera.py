@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from anabranch._parameters import Constraint, Number, OneOf
-from anabranch.ensemble._batch import Models
-from anabranch.ensemble._chunks import ChunkClassifier
+from anabranch.ensemble._chunks import LatestModelsClassifier
 from anabranch.imbalance._minority import Minority, filled, means_of, rarest, wanted
 from anabranch.schema import Codes, Floats
 
@@ -36,7 +35,7 @@ def mahalanobis(X: Floats, those: Floats) -> Floats:
     return distances
 
 
-class SERAClassifier(ChunkClassifier):
+class SERAClassifier(LatestModelsClassifier):
     """Selectively recursive approach (SERA): a chunk is balanced with those past rows that are like its minority.
 
     The rows of the minority of all past chunks are stored. A chunk takes in all of them while they are fewer than
@@ -94,7 +93,7 @@ class SERAClassifier(ChunkClassifier):
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
-        **ChunkClassifier._constraints,
+        **LatestModelsClassifier._constraints,
         "post_balance": Number(0, open_low=True),
         "voting": OneOf(("soft", "hard")),
         "max_stored": Number(1, integer=True, optional=True),
@@ -124,7 +123,6 @@ class SERAClassifier(ChunkClassifier):
     def _begin(self) -> None:
         super()._begin()
         self._stored = Minority()
-        self._models: Models | None = None
 
     def _learn_block(self, X: Floats, y: Codes, w: Floats) -> None:
         if (y == y[0]).all():
@@ -151,8 +149,3 @@ class SERAClassifier(ChunkClassifier):
 
         self._models = self._fit_each(self.n_estimators, sample)
         self._stored.add(X[minority], y[minority], w[minority], self._n_chunks, self.max_stored)
-
-    def _model_votes(self, X: Floats) -> Floats:
-        if self._models is None:
-            return np.zeros((len(X), self._n_classes))
-        return self._models.votes(X, self.voting == "hard")

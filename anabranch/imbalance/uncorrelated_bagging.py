@@ -8,15 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from anabranch._parameters import Constraint, Number, OneOf
-from anabranch.ensemble._batch import Models
-from anabranch.ensemble._chunks import ChunkClassifier
+from anabranch.ensemble._chunks import LatestModelsClassifier
 from anabranch.imbalance._minority import Minority, rarest
 from anabranch.schema import Codes, Floats
 
 __all__ = ["UncorrelatedBaggingClassifier"]
 
 
-class UncorrelatedBaggingClassifier(ChunkClassifier):
+class UncorrelatedBaggingClassifier(LatestModelsClassifier):
     """Uncorrelated bagging: members share all of the minority ever seen, and no row of the majority.
 
     The rows of the minority are stored for ever. With each chunk all members are fitted anew: to everything stored of
@@ -73,7 +72,7 @@ class UncorrelatedBaggingClassifier(ChunkClassifier):
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
-        **ChunkClassifier._constraints,
+        **LatestModelsClassifier._constraints,
         "ratio": Number(0, open_low=True),
         "voting": OneOf(("soft", "hard")),
         "max_stored": Number(1, integer=True, optional=True),
@@ -103,7 +102,6 @@ class UncorrelatedBaggingClassifier(ChunkClassifier):
     def _begin(self) -> None:
         super()._begin()
         self._stored = Minority()
-        self._models: Models | None = None
 
     def _learn_block(self, X: Floats, y: Codes, w: Floats) -> None:
         if (y == y[0]).all():
@@ -127,8 +125,3 @@ class UncorrelatedBaggingClassifier(ChunkClassifier):
 
         self._models = self._fit_each(k, sample)
         self._stored.add(X[minority], y[minority], w[minority], self._n_chunks, self.max_stored)
-
-    def _model_votes(self, X: Floats) -> Floats:
-        if self._models is None:
-            return np.zeros((len(X), self._n_classes))
-        return self._models.votes(X, self.voting == "hard")

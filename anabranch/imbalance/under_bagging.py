@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anabranch._parameters import Constraint, OneOf
-from anabranch.ensemble._batch import Models
-from anabranch.ensemble._chunks import ChunkClassifier
+from anabranch.ensemble._chunks import LatestModelsClassifier
 from anabranch.schema import Codes, Floats
 
 __all__ = ["UnderBaggingClassifier"]
@@ -40,7 +39,7 @@ class UnderSampler:
         return np.concatenate(drawn)
 
 
-class UnderBaggingClassifier(ChunkClassifier):
+class UnderBaggingClassifier(LatestModelsClassifier):
     """UnderBagging: every member learns as many rows of each class as the rarest one has.
 
     Members are fitted to samples of the latest chunk: k rows of each class, drawn with replacement, where k is the
@@ -88,7 +87,7 @@ class UnderBaggingClassifier(ChunkClassifier):
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
-        **ChunkClassifier._constraints,
+        **LatestModelsClassifier._constraints,
         "voting": OneOf(("hard", "soft")),
     }
 
@@ -109,10 +108,6 @@ class UnderBaggingClassifier(ChunkClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _begin(self) -> None:
-        super()._begin()
-        self._models: Models | None = None
-
     def _learn_block(self, X: Floats, y: Codes, w: Floats) -> None:
         sampler = UnderSampler(y, w)
         if len(sampler.groups) == 1:
@@ -123,8 +118,3 @@ class UnderBaggingClassifier(ChunkClassifier):
             return X[rows], y[rows], None
 
         self._models = self._fit_each(self.n_estimators, sample)
-
-    def _model_votes(self, X: Floats) -> Floats:
-        if self._models is None:
-            return np.zeros((len(X), self._n_classes))
-        return self._models.votes(X, self.voting == "hard")
