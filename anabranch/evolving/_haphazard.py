@@ -14,7 +14,7 @@ from anabranch.base import StreamClassifier
 from anabranch.kernels import call_directly, linear
 from anabranch.kernels import haphazard as kernels
 from anabranch.kernels.haphazard import Model
-from anabranch.linear_model._linear import SCALINGS
+from anabranch.linear_model._linear import SCALINGS, ModeClassifier
 from anabranch.schema import Codes, Floats
 
 Flags = NDArray[np.bool_]
@@ -32,7 +32,7 @@ _CONSTANT = -1  # column of the intercept's feature, which is always 1
 _NUMERIC = -1  # value of a feature that is a numeric column
 
 
-class HaphazardClassifier(StreamClassifier):
+class HaphazardClassifier(ModeClassifier, StreamClassifier):
     """A classifier of rows that bring whatever columns they have.
 
     A feature is a numeric column, a value of a nominal column (1 or 0, absent where the column is), or the constant
@@ -210,10 +210,7 @@ class HaphazardClassifier(StreamClassifier):
     def _learn_classes(self, X: Floats, y: Codes, w: Floats, mode: int) -> Floats:
         k, before = self._arrays[0].shape
         active = max(int(Model(*self._arrays).active[0]), self._n_announced)
-        classes = active
-        if self._n_classes > active:
-            taught = y[w > 0]
-            classes = max(active, int(taught.max()) + 1 if taught.size else 0)
+        classes = self._classes_with(active, y, w)
         known, new_column = self._take_in_features(X, w)
         k, d = max(k, classes if classes > 2 else 1), len(self._sources)
         if (k, d) != self._arrays[0].shape:
@@ -230,18 +227,9 @@ class HaphazardClassifier(StreamClassifier):
         call_directly(linear.class_votes, out, active, targets, w, mode, votes)
         return votes
 
-    def _learn(self, X: Floats, y: Codes, w: Floats) -> None:
-        self._learn_classes(X, y, w, kernels.SILENT)
-
-    def _test_then_train(self, X: Floats, y: Codes, w: Floats) -> Floats:
-        return self._learn_classes(X, y, w, kernels.BEFORE)
-
-    def _train_then_test(self, X: Floats, y: Codes, w: Floats) -> Floats:
-        return self._learn_classes(X, y, w, kernels.AFTER)
-
     # ------------------------------------------------------------------------------------ predicting
 
-    def _scores(self, X: Floats) -> Floats:
+    def _class_scores(self, X: Any) -> Floats:
         """Scores of rows; a single one for up to two classes."""
         model = Model(*self._arrays)
         active = int(model.active[0])
@@ -257,30 +245,11 @@ class HaphazardClassifier(StreamClassifier):
     def _votes(self, X: Floats) -> Floats:
         active = max(int(Model(*self._arrays).active[0]), self._n_announced)
         votes = np.zeros((len(X), active))
-        scores = self._scores(X)
+        scores = self._class_scores(X)
         if scores.shape[1] < active > 2:
             scores = np.hstack([scores, np.zeros((len(X), active - scores.shape[1]))])
         call_directly(linear.class_votes, scores, active, _NOTHING, _NOTHING, kernels.BEFORE, votes)
         return votes
-
-    def decision_function(self, X: Any) -> Floats:
-        """Scores of rows: what the binary learners say, before it is made into probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d), or data frame
-
-        Returns
-        -------
-        ndarray of float64, shape (n,) or (n, n_classes)
-            For up to two classes, one score, positive for the second.
-        """
-        scores = self._scores(self._encode_rows(self._columns(), X, grow=False)[0])
-        if scores.shape[1] == 1:
-            return scores[:, 0]
-        wide = np.full((len(scores), max(self._n_classes, scores.shape[1])), -np.inf)
-        wide[:, : scores.shape[1]] = scores
-        return wide
 
     # ------------------------------------------------------------------------------------ what was learned
 

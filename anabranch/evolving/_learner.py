@@ -41,7 +41,7 @@ from anabranch._random import RandomState, seed_sequence
 from anabranch.kernels import call_directly
 from anabranch.kernels import evolving as kernels
 from anabranch.kernels.evolving import GONE, NEXT, NOW, Model
-from anabranch.linear_model._linear import ColumnBlocks, _indices
+from anabranch.linear_model._linear import ColumnBlocks, ScoringClassifier, _indices
 from anabranch.schema import Codes, Floats, Schema
 
 # Beyond so many columns of weights, sums of products of all pairs are refused: 2,000 make 32 MB.
@@ -579,7 +579,7 @@ class EvolvingModel(ColumnBlocks):
         return intercept
 
 
-class EvolvingClassifier(EvolvingModel):
+class EvolvingClassifier(ScoringClassifier, EvolvingModel):
     """A learner of classes on evolving columns."""
 
     def partial_fit(
@@ -648,24 +648,8 @@ class EvolvingClassifier(EvolvingModel):
     def _votes(self, X: Any) -> Floats:
         return self._answers(X, False)
 
-    def decision_function(self, X: Any) -> Floats:
-        """Scores of rows: what the models say, before it is made into probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d), or data frame
-
-        Returns
-        -------
-        ndarray of float64, shape (n,) or (n, n_classes)
-            For up to two classes, one score, positive for the second; else one per class, one-vs-rest.
-        """
-        scores = self._answers(self._encode_rows(self._columns(), X, grow=False)[0], True)
-        if scores.shape[1] == 1:
-            return scores[:, 0]
-        wide = np.full((len(scores), max(self._n_classes, scores.shape[1])), -np.inf)
-        wide[:, : scores.shape[1]] = scores
-        return wide
+    def _class_scores(self, X: Any) -> Floats:
+        return self._answers(X, True)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]

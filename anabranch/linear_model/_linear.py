@@ -275,55 +275,19 @@ class LinearModel(ColumnBlocks):
         return result
 
 
-class LinearClassifier(LinearModel):
-    """A linear model of classes: one score for two of them, one each for more."""
+class ScoringClassifier:
+    """What classifiers by scores have in common. A subclass writes ``_class_scores(X)``."""
 
     if TYPE_CHECKING:
         _n_announced: int
         _n_classes: int
 
-    def _learn_classes(self, X: Any, y: Codes, w: Floats, mode: int) -> Floats:
-        active = max(int(self._arrays[_NUMBERS][kernels.ACTIVE]), self._n_announced)
-        classes = active
-        if self._n_classes > active:
-            taught = y[w > 0]
-            classes = max(active, int(taught.max()) + 1 if taught.size else 0)
-        self._grow(X, classes)
-        targets = y.astype(np.float64)
-        scores = self._run(X, targets, w, mode, self._n_announced)
-        if mode == kernels.SILENT:
-            return scores
-        votes = np.zeros((len(y), max(self._n_classes, active)))
-        call_directly(kernels.class_votes, scores, active, targets, w, mode, votes)
-        return votes
-
-    def _learn(self, X: Any, y: Codes, w: Floats) -> None:
-        self._learn_classes(X, y, w, kernels.SILENT)
-
-    def _test_then_train(self, X: Any, y: Codes, w: Floats) -> Floats:
-        return self._learn_classes(X, y, w, kernels.BEFORE)
-
-    def _train_then_test(self, X: Any, y: Codes, w: Floats) -> Floats:
-        return self._learn_classes(X, y, w, kernels.AFTER)
-
     def _class_scores(self, X: Any) -> Floats:
-        """Scores of rows, with those of classes that were announced and never learned yet."""
-        scores = self._scores(X)
-        if scores.shape[1] == 1 and self._n_announced > 2:  # as when the kernel takes in the third
-            scores = np.hstack([-scores / 2.0, scores / 2.0])
-        late = self._n_announced - scores.shape[1]
-        if self._n_announced > 2 and late > 0:
-            scores = np.hstack([scores, np.zeros((len(scores), late))])
-        return scores
-
-    def _votes(self, X: Any) -> Floats:
-        active = max(int(self._arrays[_NUMBERS][kernels.ACTIVE]), self._n_announced)
-        votes = np.zeros((X.shape[0], active))
-        call_directly(kernels.class_votes, self._class_scores(X), active, _NOTHING, _NOTHING, kernels.BEFORE, votes)
-        return votes
+        """Scores of rows; a single one for up to two classes."""
+        raise NotImplementedError
 
     def decision_function(self, X: Any) -> Floats:
-        """Scores of rows: what the weights say, before it is made into probabilities.
+        """Scores of rows: what the model says, before it is made into probabilities.
 
         Parameters
         ----------
@@ -340,6 +304,63 @@ class LinearClassifier(LinearModel):
         wide = np.full((len(scores), max(self._n_classes, scores.shape[1])), -np.inf)
         wide[:, : scores.shape[1]] = scores
         return wide
+
+
+class ModeClassifier(ScoringClassifier):
+    """A classifier by scores whose kernel tells votes just before or just after it learns each row, or none.
+
+    A subclass writes ``_learn_classes(X, y, w, mode)``, which returns those votes.
+    """
+
+    def _learn_classes(self, X: Any, y: Codes, w: Floats, mode: int) -> Floats:
+        raise NotImplementedError
+
+    def _classes_with(self, active: int, y: Codes, w: Floats) -> int:
+        """How many classes are known with rows, of which those of weight 0 teach nothing."""
+        if self._n_classes <= active:
+            return active
+        taught = y[w > 0]
+        return max(active, int(taught.max()) + 1 if taught.size else 0)
+
+    def _learn(self, X: Any, y: Codes, w: Floats) -> None:
+        self._learn_classes(X, y, w, kernels.SILENT)
+
+    def _test_then_train(self, X: Any, y: Codes, w: Floats) -> Floats:
+        return self._learn_classes(X, y, w, kernels.BEFORE)
+
+    def _train_then_test(self, X: Any, y: Codes, w: Floats) -> Floats:
+        return self._learn_classes(X, y, w, kernels.AFTER)
+
+
+class LinearClassifier(ModeClassifier, LinearModel):
+    """A linear model of classes: one score for two of them, one each for more."""
+
+    def _learn_classes(self, X: Any, y: Codes, w: Floats, mode: int) -> Floats:
+        active = max(int(self._arrays[_NUMBERS][kernels.ACTIVE]), self._n_announced)
+        self._grow(X, self._classes_with(active, y, w))
+        targets = y.astype(np.float64)
+        scores = self._run(X, targets, w, mode, self._n_announced)
+        if mode == kernels.SILENT:
+            return scores
+        votes = np.zeros((len(y), max(self._n_classes, active)))
+        call_directly(kernels.class_votes, scores, active, targets, w, mode, votes)
+        return votes
+
+    def _class_scores(self, X: Any) -> Floats:
+        """Scores of rows, with those of classes that were announced and never learned yet."""
+        scores = self._scores(X)
+        if scores.shape[1] == 1 and self._n_announced > 2:  # as when the kernel takes in the third
+            scores = np.hstack([-scores / 2.0, scores / 2.0])
+        late = self._n_announced - scores.shape[1]
+        if self._n_announced > 2 and late > 0:
+            scores = np.hstack([scores, np.zeros((len(scores), late))])
+        return scores
+
+    def _votes(self, X: Any) -> Floats:
+        active = max(int(self._arrays[_NUMBERS][kernels.ACTIVE]), self._n_announced)
+        votes = np.zeros((X.shape[0], active))
+        call_directly(kernels.class_votes, self._class_scores(X), active, _NOTHING, _NOTHING, kernels.BEFORE, votes)
+        return votes
 
     @property
     def coef_(self) -> Floats:
