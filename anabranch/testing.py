@@ -39,7 +39,7 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import methodcaller
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,7 @@ __all__ = [
 ]
 
 Row = dict[str, Any]
+T = TypeVar("T")
 
 # Packages of the library that hold no learner, so that the walk need not import them.
 _WITHOUT_LEARNERS = {
@@ -216,11 +217,16 @@ def all_learners() -> list[type[StreamLearner]]:
     >>> "HoeffdingTreeClassifier" in [cls.__name__ for cls in all_learners()]
     True
     """
-    found: set[type[StreamLearner]] = set()
-    for info in pkgutil.walk_packages(anabranch.__path__, "anabranch."):
-        if _may_hold_learners(info.name):
+    return _defined(StreamLearner, anabranch, _may_hold_learners)
+
+
+def _defined(base: type[T], package: ModuleType, may_hold: Callable[[str], bool] = lambda _: True) -> list[type[T]]:
+    """Classes made of a base that the modules of a package define, but for the base's own module, sorted by name."""
+    found: set[type[T]] = set()
+    for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if may_hold(info.name):
             module = importlib.import_module(info.name)
-            found.update(cls for _, cls in inspect.getmembers(module) if _is_learner(cls, module))
+            found.update(cls for _, cls in inspect.getmembers(module) if _is_made_of(base, cls, module))
     return sorted(found, key=lambda cls: cls.__name__)
 
 
@@ -240,7 +246,7 @@ def find_learner(name: str) -> type[StreamLearner] | None:
             if _may_hold_learners(module_name) and definition.search(path.read_text(encoding="utf-8")):
                 module = importlib.import_module(module_name)
                 cls = getattr(module, name, None)
-                if _is_learner(cls, module):
+                if _is_made_of(StreamLearner, cls, module):
                     return cls
     return None
 
@@ -250,13 +256,9 @@ def _may_hold_learners(module: str) -> bool:
     return parts[0] not in _WITHOUT_LEARNERS and not any(part.startswith("_") for part in parts)
 
 
-def _is_learner(cls: Any, module: ModuleType) -> bool:
-    """Whether something in a module is a learner that is defined there."""
-    return (
-        inspect.isclass(cls)
-        and issubclass(cls, StreamLearner)
-        and cls.__module__ == module.__name__ != StreamLearner.__module__  # where the bases are
-    )
+def _is_made_of(base: type, cls: Any, module: ModuleType) -> bool:
+    """Whether something in a module is a class made of ``base`` that is defined there, and not beside the base."""
+    return inspect.isclass(cls) and issubclass(cls, base) and cls.__module__ == module.__name__ != base.__module__
 
 
 def quick_settings(cls: type) -> dict[str, Any]:
@@ -927,13 +929,7 @@ def all_detectors() -> list[type[DriftDetector]]:
     """
     from anabranch import drift
 
-    found: set[type[DriftDetector]] = set()
-    for info in pkgutil.walk_packages(drift.__path__, "anabranch.drift."):
-        module = importlib.import_module(info.name)
-        for _, cls in inspect.getmembers(module, inspect.isclass):
-            if issubclass(cls, DriftDetector) and cls.__module__ == module.__name__ and not info.name.endswith(".base"):
-                found.add(cls)
-    return sorted(found, key=lambda cls: cls.__name__)
+    return _defined(DriftDetector, drift)
 
 
 def detector_variants() -> list[DriftDetector]:
