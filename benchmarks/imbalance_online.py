@@ -52,7 +52,27 @@ def contestants_in_chunks(rows: Any, kind: str) -> tuple[harness.Contestant, har
     from anabranch import imbalance
     from anabranch.naive_bayes import GaussianNB
 
-    class Ours(harness.Contestant):
+    class InChunks(harness.Contestant):
+        """A learner per seed, each of which predicts a chunk and then learns it."""
+
+        learners: list[Any]
+
+        def learn(self, learner: Any, X: Any, y: Any) -> None:
+            learner.partial_fit(X, y)
+
+        def run(self) -> float:
+            scores = []
+            for learner in self.learners:
+                found = []
+                for i in range(0, len(rows), CHUNK):
+                    X, y = rows.X[i : i + CHUNK], rows.y[i : i + CHUNK]
+                    if i:
+                        found.append(learner.predict(X))
+                    self.learn(learner, X, y)
+                scores.append(g_mean(np.concatenate(found), rows.y[CHUNK:]))
+            return float(np.mean(scores))
+
+    class Ours(InChunks):
         """Ours in chunks."""
 
         def prepare(self) -> None:
@@ -61,39 +81,18 @@ def contestants_in_chunks(rows: Any, kind: str) -> tuple[harness.Contestant, har
             for learner in self.learners:
                 learner.announce([0, 1])
 
-        def run(self) -> float:
-            scores = []
-            for learner in self.learners:
-                found = []
-                for i in range(0, len(rows), CHUNK):
-                    X, y = rows.X[i : i + CHUNK], rows.y[i : i + CHUNK]
-                    if i:
-                        found.append(learner.predict(X))
-                    learner.partial_fit(X, y)
-                scores.append(g_mean(np.concatenate(found), rows.y[CHUNK:]))
-            return float(np.mean(scores))
-
         def nbytes(self) -> int:
             return int(self.learners[0].nbytes)
 
-    class Theirs(harness.Contestant):
+    class Theirs(InChunks):
         """stream-learn's in chunks."""
 
         def prepare(self) -> None:
             np.random.seed(1)  # noqa: NPY002 - where stream-learn draws from
             self.learners = [getattr(ensembles, kind)(ScikitNB(), n_estimators=MEMBERS) for _ in range(SEEDS)]
 
-        def run(self) -> float:
-            scores = []
-            for learner in self.learners:
-                found = []
-                for i in range(0, len(rows), CHUNK):
-                    X, y = rows.X[i : i + CHUNK], rows.y[i : i + CHUNK]
-                    if i:
-                        found.append(learner.predict(X))
-                    learner.partial_fit(X, y.copy(), np.arange(2))  # it may write into the labels
-                scores.append(g_mean(np.concatenate(found), rows.y[CHUNK:]))
-            return float(np.mean(scores))
+        def learn(self, learner: Any, X: Any, y: Any) -> None:
+            learner.partial_fit(X, y.copy(), np.arange(2))  # it may write into the labels
 
     n = SEEDS * len(rows)
     return Ours("anabranch, in chunks", n), Theirs("stream-learn, in chunks", n, warm_up=0, turns=1)
