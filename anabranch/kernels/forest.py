@@ -10,7 +10,9 @@ from functools import cache
 
 import numpy as np
 
-from anabranch.kernels import hoeffding, kernel, option_tree
+import anabranch.kernels.hoeffding as hoeffding
+import anabranch.kernels.option_tree as option_tree
+from anabranch.kernels import kernel
 from anabranch.kernels.pointer import address, call
 from anabranch.kernels.voting import add_votes
 
