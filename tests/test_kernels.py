@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -102,6 +103,14 @@ def package(tmp_path):
 
 
 # ---------------------------------------------------------------------------------------------- the disk cache
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows lacks the locks: there, kernels are compiled in each")
+def test_nothing_is_compiled_twice_by_processes_that_start_together(package):
+    with ThreadPoolExecutor(4) as pool:
+        answers = [future.result() for future in [pool.submit(package.ask) for _ in range(4)]]
+    assert {(result, folder) for result, _, folder in answers} == {(3.0, answers[0][2])}
+    assert sum(compiled for _, compiled, _ in answers) == 2
 
 
 def test_change_of_a_callee_is_noticed(package):

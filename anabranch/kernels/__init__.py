@@ -10,6 +10,8 @@ cache what that lacks:
 * **A place that can be written.** Beside the sources, or, in an installation that may only be read, the
   user's cache folder; what such an installation brought along compiled is copied there, so an image that ran
   ``anabranch warmup`` when it was built starts warm for every user. ``NUMBA_CACHE_DIR`` overrides both.
+* **Nothing compiled twice.** Processes that start together and find an empty cache take turns, kernel by kernel:
+  who comes second waits for the first one's, and loads it.
 * **A word at the first compile.** In a terminal, standard error says why the first call takes seconds.
 """
 
@@ -23,7 +25,8 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, overload
@@ -31,8 +34,14 @@ from typing import Any, TypeVar, overload
 import numba
 from numba.core import event
 from numba.core.caching import NullCache
+from numba.core.compiler_lock import global_compiler_lock
 
 from anabranch._cache import user_cache
+
+try:
+    import fcntl
+except ImportError:  # Windows: there, processes may compile the same kernel at the same time
+    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["cache_folder", "call_directly", "compilations", "kernel"]
 
@@ -186,7 +195,46 @@ def _compiled(function: F, options: dict[str, Any]) -> F:
     folder = _folder_of(function.__code__.co_filename)
     if folder is not None and hasattr(result, "enable_caching"):  # unless numba was told not to compile
         result._cache = _CacheWhenCalled(result, folder)
+        result.compile = _taking_turns(result.compile, function.__qualname__, folder)
     return result  # type: ignore[no-any-return]
+
+
+def _taking_turns(compile: Callable[..., Any], name: str, folder: Path) -> Callable[..., Any]:
+    """A kernel's ``compile``, which looks into the cache first, made to wait for other processes that are at it."""
+
+    def compile_in_turn(signature: Any) -> Any:
+        # Numba's own lock first, as it lets one thread in: two that each waited for what the other holds would hang.
+        with global_compiler_lock, _turn(folder / "turns", zlib.crc32(name.encode())):
+            return compile(signature)
+
+    return compile_in_turn
+
+
+@contextlib.contextmanager
+def _turn(path: Path, number: int) -> Iterator[None]:
+    """Hold a byte of a file, so that of all processes only this one does; without, where there are no such locks.
+
+    A process that ends, however it does, holds nothing any more. Kernels never call each other in a circle, so
+    processes never wait for each other in one.
+    """
+    try:
+        file = _lock_file(path)
+        if file is not None:
+            fcntl.lockf(file, fcntl.LOCK_EX, 1, number)
+    except OSError:
+        file = None
+    try:
+        yield
+    finally:
+        if file is not None:
+            with contextlib.suppress(OSError):
+                fcntl.lockf(file, fcntl.LOCK_UN, 1, number)
+
+
+@cache
+def _lock_file(path: Path) -> int | None:
+    """A descriptor that stays open: to close any of a file's gives up all of a process' locks on it."""
+    return None if fcntl is None else os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
 
 
 @cache
