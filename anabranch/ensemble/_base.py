@@ -61,7 +61,7 @@ def add_up(votes: Sequence[Floats], n_classes: int, hard: bool, weights: Sequenc
     return total
 
 
-class Learner:
+class StreamMember:
     """A learner of this library, or a classifier with ``partial_fit`` that takes weights; None for the default."""
 
     def check(self, name: str, value: Any) -> None:
@@ -111,7 +111,7 @@ class Ensemble(StreamClassifier):
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
-        "estimator": Learner(),
+        "estimator": StreamMember(),
         "n_estimators": Number(1, integer=True),
         "voting": OneOf(("soft", "hard")),
         "max_bytes": Number(1024, integer=True, optional=True),

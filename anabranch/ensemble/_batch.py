@@ -22,12 +22,12 @@ from anabranch.base import Part, StreamLearner
 from anabranch.kernels import cart
 from anabranch.schema import Codes, Floats
 
-__all__ = ["BatchClassifier", "Models", "fit_model"]
+__all__ = ["BatchMember", "Models", "fit_model"]
 
 _LARGEST = float(np.finfo(np.float32).max)
 
 
-class BatchClassifier:
+class BatchMember:
     """A classifier with ``fit`` and ``predict``, such as scikit-learn's; None for the default."""
 
     def check(self, name: str, value: Any) -> None:

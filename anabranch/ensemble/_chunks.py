@@ -15,7 +15,7 @@ from anabranch._parameters import Constraint, Number
 from anabranch._random import RandomState, generators, seed_sequence
 from anabranch.base import StreamClassifier
 from anabranch.ensemble._base import Jobs, each
-from anabranch.ensemble._batch import BatchClassifier, Models, fit_model
+from anabranch.ensemble._batch import BatchMember, Models, fit_model
 from anabranch.schema import Codes, Floats
 
 __all__ = ["AskedOnceClassifier", "ChunkClassifier", "LatestModelsClassifier"]
@@ -41,7 +41,7 @@ class ChunkClassifier(StreamClassifier):
     """
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {
-        "estimator": BatchClassifier(),
+        "estimator": BatchMember(),
         "n_estimators": Number(1, integer=True),
         "chunk_size": Number(1, integer=True),
         "n_jobs": Jobs(),
