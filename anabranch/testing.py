@@ -414,7 +414,8 @@ def check_chunk_law(learner: Any) -> None:
         tested = {}
         for sizes in ([1], [7, 1, 130, 2], [n]):
             what = f"{name}, chunks of {sizes}"
-            _same(_learned(learner, X, y, w, sizes), whole, what)
+            if sizes != [n]:
+                _same(_learned(learner, X, y, w, sizes), whole, what)
             other = clone(learner)
             parts = []
             for cut in _cuts(n, sizes):
@@ -493,17 +494,19 @@ def check_restart_law(learner: Any) -> None:
         ways["pickle"] = lambda it: pickle.loads(pickle.dumps(it))
     for name, X, y, w in _streams(learner):
         for where in (0, 1, len(y) // 2):
+            rest = [slice(cut.start + where, cut.stop + where) for cut in _cuts(len(y) - where, [90])]
             original = _learned(learner, X[:where], y[:where], _part(w, slice(where)))
-            for way, make in ways.items():
-                other = make(original)
+            copies = {way: make(original) for way, make in ways.items()}
+            for way, other in copies.items():
                 _same(original, other, f"{name}: {way} at row {where}")
-                straight = _learned(learner, X[:where], y[:where], _part(w, slice(where)))
-                for cut in _cuts(len(y) - where, [90]):
-                    shifted = slice(cut.start + where, cut.stop + where)
-                    for it in (straight, other):
-                        it.partial_fit(X[shifted], y[shifted], sample_weight=_part(w, shifted))
+            straight = _learned(learner, X[:where], y[:where], _part(w, slice(where)))
+            for it in (straight, *copies.values()):
+                for cut in rest:
+                    it.partial_fit(X[cut], y[cut], sample_weight=_part(w, cut))
+            answers = _answers(straight, X)
+            for way, other in copies.items():
                 _same(straight, other, f"{name}: {way} at row {where}, then on")
-                assert np.array_equal(_answers(straight, X), _answers(other, X)), f"{name}: {way}"
+                assert np.array_equal(answers, _answers(other, X)), f"{name}: {way}"
     fresh = clone(_learned(learner, *_for(learner, *_numbers(50)), None))
     assert not fresh.__sklearn_is_fitted__(), "clone copies what was learned"
 

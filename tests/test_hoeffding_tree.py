@@ -93,7 +93,7 @@ SETTINGS = [
 @pytest.mark.parametrize("kind", ["numbers", "mixed"])
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_equals_the_reference(settings, kind, gaps, weighted):
-    n = 4000
+    n = 2500
     if kind == "mixed":
         X, y = mixed_stream(n, 1, gaps)
         nominal = [2, 3, 4]
