@@ -6,6 +6,7 @@ from anabranch.evolving.ocds import OCDSClassifier
 from anabranch.evolving.olsf import OLSFClassifier
 from anabranch.evolving.olvf import OLVFClassifier
 from anabranch.evolving.opid import OPIDClassifier
+from anabranch.evolving.pufe import PUFEClassifier, PUFERegressor
 from anabranch.evolving.rogd import ROGDClassifier, ROGDRegressor
 
 __all__ = [
@@ -17,6 +18,8 @@ __all__ = [
     "OLSFClassifier",
     "OLVFClassifier",
     "OPIDClassifier",
+    "PUFEClassifier",
+    "PUFERegressor",
     "ROGDClassifier",
     "ROGDRegressor",
 ]

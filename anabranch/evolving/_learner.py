@@ -112,19 +112,20 @@ class EvolvingModel(ColumnBlocks):
     _takes_sparse = True
 
     _loss = kernels.LOGISTIC
-    _strategy = kernels.COMBINATION
 
     _arrays: list[NDArray[Any]]
     _settings: Floats
 
     # ------------------------------------------------------------------------------------ parameters
 
-    def _code_of_strategy(self) -> int:
-        return self._strategy
+    @property
+    def _strategy(self) -> int:
+        """What is predicted: one of the kernel's strategies."""
+        raise NotImplementedError
 
     def _options(self) -> Floats:
         options = np.zeros(kernels.OPTIONS_SIZE)
-        options[kernels.STRATEGY] = self._code_of_strategy()
+        options[kernels.STRATEGY] = self._strategy
         options[kernels.LOSS] = self._loss
         options[kernels.STEP] = self.c
         options[kernels.RADIUS] = self.radius or 0.0
@@ -143,7 +144,7 @@ class EvolvingModel(ColumnBlocks):
         numbers = np.zeros(kernels.NUMBERS_SIZE)
         numbers[kernels.CHANGED] = -1.0
         hedge = np.zeros(kernels.HEDGE_SIZE)
-        kernels.begin_hedge(hedge, self._selects, self._settings[kernels.HORIZON])
+        kernels.begin_hedge(hedge, self._strategy, self._settings[kernels.HORIZON])
         units = 0 if self.spaces is None else len(self.spaces)
         self._arrays = list(
             Model(
@@ -181,12 +182,13 @@ class EvolvingModel(ColumnBlocks):
         for place in (kernels.STRATEGY, kernels.HORIZON):
             if settings[place] != self._settings[place]:
                 self._settings = settings
-                kernels.begin_hedge(self._model.hedge, self._selects, settings[kernels.HORIZON])
+                kernels.begin_hedge(self._model.hedge, self._strategy, settings[kernels.HORIZON])
         self._settings = settings
 
     @property
-    def _selects(self) -> bool:
-        return self._settings[kernels.STRATEGY] == kernels.SELECTION  # type: ignore[no-any-return]
+    def _at_work(self) -> int:
+        """The strategy of the rows so far; that of the parameters may have been set since."""
+        return int(self._settings[kernels.STRATEGY])
 
     @property
     def _model(self) -> Model:
@@ -438,13 +440,13 @@ class EvolvingModel(ColumnBlocks):
 
     def _share_of_previous(self, model: Model) -> float:
         """How much the previous model has to say in what is handed on at a change."""
-        strategy = self._settings[kernels.STRATEGY]
+        strategy = self._at_work
         if not model.numbers[kernels.MAPPED] or strategy == kernels.PRESENT:
             return 0.0
         if strategy in (kernels.RECOVERED, kernels.RECOVERED_FIXED):
             return 1.0
         share = kernels.share(model.hedge)
-        return float(share > 0.5) if self._selects else float(share)
+        return float(share > 0.5) if strategy == kernels.SELECTION else float(share)
 
     def _begin_overlap(self, model: Model) -> Model:
         """Begin to keep rows of an overlap."""
@@ -453,7 +455,7 @@ class EvolvingModel(ColumnBlocks):
         numbers[kernels.AWAITING] = 1.0
         numbers[kernels.OVERLAP] = numbers[kernels.KEPT] = 0.0
         numbers[kernels.CHANGED] = -1.0
-        if self._settings[kernels.STRATEGY] == kernels.PRESENT:
+        if self._at_work == kernels.PRESENT:
             return model
         n = len(model.unit)
         if not len(model.bias):
@@ -497,14 +499,14 @@ class EvolvingModel(ColumnBlocks):
         numbers[kernels.AGE] = numbers[kernels.AWAITING] = 0.0
         numbers[kernels.CHANGED] = numbers[kernels.ROWS]
         numbers[kernels.CHANGES] += 1.0
-        kernels.begin_hedge(model.hedge, self._selects, self._settings[kernels.HORIZON])
+        kernels.begin_hedge(model.hedge, self._at_work, self._settings[kernels.HORIZON])
         return self._map(model)
 
     def _map(self, model: Model) -> Model:
         """Learn the mapping from present columns to vanished ones, from the rows in which both were there."""
         numbers = model.numbers
         numbers[kernels.MAPPED] = 0.0
-        if self._settings[kernels.STRATEGY] == kernels.PRESENT:
+        if self._at_work == kernels.PRESENT:
             return model
         vanished = (model.unit >= 0) & (model.in_now == 0)
         vanished &= model.in_previous[model.unit] > 0
@@ -516,7 +518,7 @@ class EvolvingModel(ColumnBlocks):
             if found:
                 _map_by_moments(model, targets, sources, constant, ridge)
         else:
-            found = _map_by_rows(model, targets, sources, constant, ridge, self.overlap_rows)  # type: ignore[attr-defined]
+            found = self._map_by_rows(model, targets, sources, constant, ridge)
         numbers[kernels.MAPPED] = float(found)
         if not found:
             warnings.warn(
@@ -526,6 +528,57 @@ class EvolvingModel(ColumnBlocks):
                 stacklevel=2,
             )
         return model
+
+    def _map_by_rows(self, model: Model, targets: Codes, sources: Codes, constant: float, ridge: float) -> bool:
+        """Learn the mapping from the rows kept: psi(x) = X1^T pinv(X2 X2^T) X2 x. False if there is no row.
+
+        The rows used come to lie at the front of the buffer, oldest first, then those that show no vanished column.
+        """
+        buffer, kept, r = model.buffer, int(model.numbers[kernels.KEPT]), model.buffer.shape[1]
+        by_age = np.arange(kept) if kept <= r else (np.arange(r) + kept) % r
+        known = ~np.isnan(buffer[targets])
+        shown = by_age[known[:, by_age].any(axis=0)]
+        shown = shown[-self.overlap_rows :]  # type: ignore[attr-defined]
+        rank = len(shown)
+        if not rank:
+            return False
+        others = by_age[~known[:, by_age].any(axis=0)]  # of use when more columns vanish
+        buffer[:, : rank + len(others)] = buffer[:, np.append(shown, others)]
+        buffer[:, rank + len(others) :] = 0.0
+        model.numbers[kernels.KEPT] = rank + len(others)
+        slots = np.arange(rank)
+        self._fill_in(buffer, targets, sources, slots)
+        of_sources = _products(buffer, sources, slots, constant)
+        basis, folded = np.linalg.qr(buffer[np.ix_(targets, slots)])
+        weights = np.zeros((r, len(folded)))
+        weights[:rank] = _inverse(of_sources, ridge) @ folded.T
+        model.recover[:] = 0.0
+        kernels.multiplied(buffer, sources, weights, model.recover)
+        model.bias[:] = 0.0
+        model.bias[: len(folded)] = constant * weights.sum(axis=0)
+        _put_down(model, targets, sources, constant, slots, basis, folded)
+        return True
+
+    def _fill_in(self, buffer: Floats, targets: Codes, sources: Codes, slots: Codes) -> None:
+        """Fill in what the rows of an overlap do not show.
+
+        Here vanished columns that are missing in some of the rows (they died early) are filled in by the mapping that
+        the other rows teach, which changes nothing about that mapping. What is missing of present ones counts 0.
+        """
+        known = ~np.isnan(buffer[np.ix_(targets, slots)])
+        if known.all():
+            return
+        of_sources = _products(buffer, sources, slots, float(self.fit_intercept))
+        patterns, which = np.unique(known, axis=0, return_inverse=True)
+        for number, pattern in enumerate(patterns):
+            if pattern.all():
+                continue
+            rows = targets[which.ravel() == number]
+            filled = np.zeros((len(rows), int((~pattern).sum())))
+            if pattern.any():
+                inner = _inverse(of_sources[np.ix_(pattern, pattern)], self.ridge)  # type: ignore[attr-defined]
+                filled = buffer[np.ix_(rows, slots[pattern])] @ (inner @ of_sources[np.ix_(pattern, ~pattern)])
+            buffer[np.ix_(rows, slots[~pattern])] = filled
 
     # ------------------------------------------------------------------------------------ what was learned
 
@@ -551,12 +604,12 @@ class EvolvingModel(ColumnBlocks):
     @property
     def regret_(self) -> float:
         """Loss since the last change beyond the better model's (for a selection: beyond the best single switch's)."""
-        return float(kernels.regret(self._state().hedge, self._selects))
+        return float(kernels.regret(self._state().hedge, self._at_work))
 
     @property
     def bound_(self) -> float:
         """What ``regret_`` cannot exceed, as long as all losses lie between 0 and 1."""
-        return float(kernels.hedge_bound(self._state().hedge, self._selects, self._settings[kernels.HORIZON]))
+        return float(kernels.hedge_bound(self._state().hedge, self._at_work, self._settings[kernels.HORIZON]))
 
     def _state(self) -> Model:
         self._columns()
@@ -835,53 +888,14 @@ def _inverse(matrix: Floats, ridge: float) -> Floats:
     return result
 
 
-def _map_by_rows(model: Model, targets: Codes, sources: Codes, constant: float, ridge: float, wanted: int) -> bool:
-    """Learn the mapping from the rows kept: psi(x) = X1^T pinv(X2 X2^T) X2 x. False if there is no row.
-
-    The rows used come to lie at the front of the buffer, oldest first, then those that show no vanished column.
-
-    Old columns that are missing in some of the rows (they died early) are filled in by the mapping that the others
-    teach, which changes nothing about that mapping.
-    """
-    buffer, kept, r = model.buffer, int(model.numbers[kernels.KEPT]), model.buffer.shape[1]
-    by_age = np.arange(kept) if kept <= r else (np.arange(r) + kept) % r
-    known = ~np.isnan(buffer[targets])
-    shown = by_age[known[:, by_age].any(axis=0)]
-    shown = shown[-wanted:]
-    rank = len(shown)
-    if not rank:
-        return False
-    others = by_age[~known[:, by_age].any(axis=0)]  # of use when more columns vanish
-    known = known[:, shown]
-    buffer[:, : rank + len(others)] = buffer[:, np.append(shown, others)]
-    buffer[:, rank + len(others) :] = 0.0
-    model.numbers[kernels.KEPT] = rank + len(others)
-    slots = np.arange(rank)
+def _products(buffer: Floats, features: Codes, slots: Codes, constant: float) -> Floats:
+    """Sums of products of rows of the overlap over some features; missing values count 0."""
+    r = buffer.shape[1]
     used = np.zeros(r, np.uint8)
     used[slots] = 1
-    of_sources = np.zeros((r, r))
-    kernels.products(buffer, sources, used, constant, of_sources)
-    of_sources = of_sources[:rank, :rank]
-    if not known.all():
-        patterns, which = np.unique(known, axis=0, return_inverse=True)
-        for number, pattern in enumerate(patterns):
-            if pattern.all():
-                continue
-            rows = targets[which.ravel() == number]
-            filled = np.zeros((len(rows), int((~pattern).sum())))
-            if pattern.any():
-                inner = _inverse(of_sources[np.ix_(pattern, pattern)], ridge)
-                filled = buffer[np.ix_(rows, slots[pattern])] @ (inner @ of_sources[np.ix_(pattern, ~pattern)])
-            buffer[np.ix_(rows, slots[~pattern])] = filled
-    basis, folded = np.linalg.qr(buffer[np.ix_(targets, slots)])
-    weights = np.zeros((r, len(folded)))
-    weights[:rank] = _inverse(of_sources, ridge) @ folded.T
-    model.recover[:] = 0.0
-    kernels.multiplied(buffer, sources, weights, model.recover)
-    model.bias[:] = 0.0
-    model.bias[: len(folded)] = constant * weights.sum(axis=0)
-    _put_down(model, targets, sources, constant, slots, basis, folded)
-    return True
+    products = np.zeros((r, r))
+    kernels.products(buffer, features, used, constant, products)
+    return products[np.ix_(slots, slots)]
 
 
 def _map_by_moments(model: Model, targets: Codes, sources: Codes, constant: float, ridge: float) -> None:

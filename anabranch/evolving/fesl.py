@@ -150,7 +150,8 @@ class FESLClassifier(EvolvingClassifier, StreamClassifier):
         self.nominal_features = nominal_features
         self.random_state = random_state
 
-    def _code_of_strategy(self) -> int:
+    @property
+    def _strategy(self) -> int:
         return _STRATEGIES[self.strategy]
 
 
@@ -254,5 +255,6 @@ class FESLRegressor(EvolvingRegressor, StreamRegressor):
         self.nominal_features = nominal_features
         self.random_state = random_state
 
-    def _code_of_strategy(self) -> int:
+    @property
+    def _strategy(self) -> int:
         return _STRATEGIES[self.strategy]

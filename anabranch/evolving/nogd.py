@@ -71,7 +71,9 @@ class NOGDClassifier(EvolvingClassifier, StreamClassifier):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {name: COMMON[name] for name in _PARAMETERS}
 
-    _strategy = kernels.PRESENT
+    @property
+    def _strategy(self) -> int:
+        return kernels.PRESENT
 
     def __init__(
         self,
@@ -147,7 +149,9 @@ class NOGDRegressor(EvolvingRegressor, StreamRegressor):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {name: COMMON[name] for name in _PARAMETERS}
 
-    _strategy = kernels.PRESENT
+    @property
+    def _strategy(self) -> int:
+        return kernels.PRESENT
 
     def __init__(
         self,

@@ -81,7 +81,8 @@ class ROGDClassifier(EvolvingClassifier, StreamClassifier):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {"update": Flag(), **COMMON}
 
-    def _code_of_strategy(self) -> int:
+    @property
+    def _strategy(self) -> int:
         return kernels.RECOVERED if self.update else kernels.RECOVERED_FIXED
 
     def __init__(
@@ -176,7 +177,8 @@ class ROGDRegressor(EvolvingRegressor, StreamRegressor):
 
     _constraints: ClassVar[Mapping[str, Constraint]] = {"update": Flag(), **COMMON}
 
-    def _code_of_strategy(self) -> int:
+    @property
+    def _strategy(self) -> int:
         return kernels.RECOVERED if self.update else kernels.RECOVERED_FIXED
 
     def __init__(

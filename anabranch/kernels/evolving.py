@@ -34,8 +34,9 @@ from numpy.typing import NDArray
 from anabranch.kernels import kernel
 from anabranch.kernels.checks import LARGEST
 
-# What is predicted: both models' answers weighted, one of them drawn, the present model's, the previous one's.
-COMBINATION, SELECTION, PRESENT, RECOVERED, RECOVERED_FIXED = range(5)
+# What is predicted: both models' answers weighted, one of them drawn, the mean of a grid of mixtures of both; or the
+# present model's, or the previous one's.
+COMBINATION, SELECTION, MIXTURE, PRESENT, RECOVERED, RECOVERED_FIXED = range(6)
 LOGISTIC, SQUARED = range(2)
 # What is done with a row: it is learned; its answer put down, and then learned; nothing but its answer put down.
 LEARN, TEST_THEN_LEARN, TEST = range(3)
@@ -60,10 +61,12 @@ ROWS, AGE, PREVIOUS_AGE, CHANGED, CHANGES, OVERLAP, KEPT, RANK, ACTIVE, AWAITING
 NUMBERS_SIZE = 14
 
 # Places in `hedge`: cumulative losses of the previous model, of the present one, and of both together; the least lead
-# of the former over the latter so far; rounds; log weights; rounds of this epoch, its length, its eta and delta; and
-# the bounds of the epochs before.
-LOSS_1, LOSS_2, LOSS_12, LEAD, ROUNDS, LOG_1, LOG_2, EPOCH_ROUNDS, EPOCH, ETA, DELTA, BOUND_BEFORE = range(12)
-HEDGE_SIZE = 12
+# of the former over the latter so far; rounds; log weights; rounds of this epoch, its length, its eta and delta; the
+# bounds of the epochs before; and, from MIXED on, the losses of mixtures of both: in number k of them, the previous
+# model has a share of k / (MIXTURES - 1).
+LOSS_1, LOSS_2, LOSS_12, LEAD, ROUNDS, LOG_1, LOG_2, EPOCH_ROUNDS, EPOCH, ETA, DELTA, BOUND_BEFORE, MIXED = range(13)
+MIXTURES = 11
+HEDGE_SIZE = MIXED + MIXTURES
 
 _FIRST_EPOCH = 8.0
 _LN2 = np.log(2.0)
@@ -109,45 +112,62 @@ class Model(NamedTuple):
 # ---------------------------------------------------------------------------------------------- weights of the models
 
 
+@kernel(inline=True)
+def _experts(strategy):
+    """Logarithm of the number of those whom the weights are spread over."""
+    return np.log(float(MIXTURES)) if strategy == MIXTURE else _LN2
+
+
 @kernel(inline=False)
-def begin_epoch(hedge, selection, horizon):
+def _least_of_mixtures(hedge):
+    """Loss of the best mixture."""
+    least = hedge[MIXED]
+    for k in range(1, MIXTURES):
+        least = min(least, hedge[MIXED + k])
+    return least
+
+
+@kernel(inline=False)
+def begin_epoch(hedge, strategy, horizon):
     """Set the rates for so many rounds, as the paper does for all of them."""
     hedge[EPOCH] = horizon
     hedge[EPOCH_ROUNDS] = 0.0
     hedge[LOG_1] = hedge[LOG_2] = -_LN2
-    if selection:
+    if strategy == SELECTION:
         delta = 1.0 / (horizon - 1.0) if horizon > 2.0 else 0.5
         entropy = -delta * np.log(delta) - (1.0 - delta) * np.log(1.0 - delta)
         hedge[DELTA] = delta
         hedge[ETA] = np.sqrt(8.0 / horizon * (2.0 * _LN2 + max(horizon - 1.0, 1.0) * entropy))
     else:
         hedge[DELTA] = 0.0
-        hedge[ETA] = np.sqrt(8.0 * _LN2 / horizon)
+        hedge[ETA] = np.sqrt(8.0 * _experts(strategy) / horizon)
 
 
 @kernel(inline=False)
-def begin_hedge(hedge, selection, horizon):
+def begin_hedge(hedge, strategy, horizon):
     """Start with weights of one half. A horizon of 0 is an unknown one."""
     hedge[:] = 0.0
-    begin_epoch(hedge, selection, horizon if horizon > 0.0 else (_FIRST_EPOCH if selection else 1.0))
+    begin_epoch(hedge, strategy, horizon if horizon > 0.0 else (_FIRST_EPOCH if strategy == SELECTION else 1.0))
 
 
 @kernel(inline=False)
-def hedge_bound(hedge, selection, horizon):
+def hedge_bound(hedge, strategy, horizon):
     """What the regret so far cannot exceed, if all losses lie between 0 and 1.
 
-    With the paper's fixed rates, for any number of rounds t: ln(2) / eta + eta t / 8 for the combination, and
+    With the paper's fixed rates, for any number of rounds t: ln(2) / eta + eta t / 8 for the combination (for a grid of
+    N mixtures with ln(N)), and
     (2 ln(2) - ln(delta) - (t - 2) ln(1 - delta)) / eta + eta t / 8 for the selection (Cesa-Bianchi and Lugosi 2006,
     theorems 2.2 and 5.2), which at t = horizon is what the paper's theorems say.
     """
     rounds = hedge[ROUNDS]
     if rounds == 0.0:
         return 0.0
-    if not selection and horizon == 0.0:
-        return 2.0 * np.sqrt(rounds / 2.0 * _LN2) + np.sqrt(_LN2 / 8.0)  # theorem 2.3 there
+    experts = _experts(strategy)
+    if strategy != SELECTION and horizon == 0.0:
+        return 2.0 * np.sqrt(rounds / 2.0 * experts) + np.sqrt(experts / 8.0)  # theorem 2.3 there
     eta, delta = hedge[ETA], hedge[DELTA]
-    if not selection:
-        return _LN2 / eta + eta * rounds / 8.0
+    if strategy != SELECTION:
+        return experts / eta + eta * rounds / 8.0
     length = hedge[EPOCH_ROUNDS]
     if length == 0.0:
         return hedge[BOUND_BEFORE]
@@ -162,17 +182,32 @@ def share(hedge):
 
 
 @kernel(inline=False)
-def update_hedge(hedge, selection, horizon, loss_1, loss_2, loss_12):
-    """Take in a round's losses: of the previous model, of the present one, and of what was predicted."""
+def update_hedge(hedge, strategy, horizon, loss_1, loss_2, loss_12):
+    """Take in a round's losses: of the previous model, of the present one, and of what was predicted.
+
+    Those of a grid of mixtures are in their places already.
+    """
     hedge[LOSS_1] += loss_1
     hedge[LOSS_2] += loss_2
     hedge[LOSS_12] += loss_12
     hedge[ROUNDS] += 1.0
     hedge[LEAD] = min(hedge[LEAD], hedge[LOSS_1] - hedge[LOSS_2])
-    if not selection:
-        # Equation (3), all rounds at once; with an unknown horizon, eta falls with the rounds.
-        if horizon == 0.0:
-            hedge[ETA] = np.sqrt(8.0 * _LN2 / (hedge[ROUNDS] + 1.0))
+    if strategy != SELECTION and horizon == 0.0:  # eta falls with the rounds
+        hedge[ETA] = np.sqrt(8.0 * _experts(strategy) / (hedge[ROUNDS] + 1.0))
+    if strategy == MIXTURE:
+        # What the previous model's share is on average, each mixture of the grid counting exp(-eta loss).
+        least = _least_of_mixtures(hedge)
+        total = first = 0.0
+        for k in range(MIXTURES):
+            counts = np.exp(-hedge[ETA] * (hedge[MIXED + k] - least))
+            total += counts
+            first += k * counts
+        first /= (MIXTURES - 1) * total
+        hedge[LOG_1] = np.log(max(first, 1e-300))
+        hedge[LOG_2] = np.log(max(1.0 - first, 1e-300))
+        return
+    if strategy != SELECTION:
+        # Equation (3), all rounds at once.
         lead = hedge[ETA] * (hedge[LOSS_2] - hedge[LOSS_1])
         rest = np.log1p(np.exp(-abs(lead)))
         hedge[LOG_1] = min(lead, 0.0) - rest
@@ -188,14 +223,16 @@ def update_hedge(hedge, selection, horizon, loss_1, loss_2, loss_12):
     hedge[LOG_2] = np.log(delta / 2.0 + (1.0 - delta) * np.exp(v_2 - total))
     hedge[EPOCH_ROUNDS] += 1.0
     if horizon == 0.0 and hedge[EPOCH_ROUNDS] >= hedge[EPOCH]:  # the doubling trick
-        bound = hedge_bound(hedge, selection, horizon)
-        begin_epoch(hedge, selection, 2.0 * hedge[EPOCH])
+        bound = hedge_bound(hedge, strategy, horizon)
+        begin_epoch(hedge, strategy, 2.0 * hedge[EPOCH])
         hedge[BOUND_BEFORE] = bound
 
 
 @kernel
-def hedge_losses(hedge, selection, horizon, losses_1, losses_2, losses_12):
+def hedge_losses(hedge, strategy, horizon, losses_1, losses_2, losses_12):
     """Take in rounds whose losses are known beforehand; where ``losses_12`` is NaN, the expected loss counts.
+
+    A mixture of both loses what lies between.
 
     Returns
     -------
@@ -203,21 +240,29 @@ def hedge_losses(hedge, selection, horizon, losses_1, losses_2, losses_12):
         After each round, the regret and its bound.
     """
     trace = np.empty((2, len(losses_1)))
-    begin_hedge(hedge, selection, horizon)
+    begin_hedge(hedge, strategy, horizon)
     for t in range(len(losses_1)):
         p = share(hedge)
         loss = losses_12[t] if losses_12[t] == losses_12[t] else p * losses_1[t] + (1.0 - p) * losses_2[t]
-        update_hedge(hedge, selection, horizon, losses_1[t], losses_2[t], loss)
-        trace[0, t] = regret(hedge, selection)
-        trace[1, t] = hedge_bound(hedge, selection, horizon)
+        for k in range(MIXTURES):
+            part = k / (MIXTURES - 1)
+            hedge[MIXED + k] += part * losses_1[t] + (1.0 - part) * losses_2[t]
+        update_hedge(hedge, strategy, horizon, losses_1[t], losses_2[t], loss)
+        trace[0, t] = regret(hedge, strategy)
+        trace[1, t] = hedge_bound(hedge, strategy, horizon)
     return trace
 
 
 @kernel(inline=False)
-def regret(hedge, selection):
-    """Loss so far beyond the better model's; for a selection, beyond that of the best change from one to the other."""
+def regret(hedge, strategy):
+    """Loss so far beyond the better model's.
+
+    For a selection, beyond that of the best change from one to the other; for a grid of mixtures, of the best of them.
+    """
+    if strategy == MIXTURE:
+        return hedge[LOSS_12] - _least_of_mixtures(hedge)
     best = min(hedge[LOSS_1], hedge[LOSS_2])
-    if selection:
+    if strategy == SELECTION:
         best = min(best, hedge[LOSS_2] + hedge[LEAD])
     return hedge[LOSS_12] - best
 
@@ -481,7 +526,7 @@ def run(
     """
     strategy, kind = int(options[STRATEGY]), int(options[LOSS])
     selection = strategy == SELECTION
-    hedged = strategy <= SELECTION
+    hedged = strategy <= MIXTURE
     radius, horizon = options[RADIUS], options[HORIZON]
     spaces = options[SPACES] > 0.0
     constant = options[INTERCEPT] > 0.0
@@ -607,6 +652,7 @@ def run(
         numbers[AGE] += 1.0
         size = w[i] / (options[STEP] * np.sqrt(numbers[AGE]))
         counted = mapped and hedged
+        scale = w[i] / (m * (options[LOSS_SCALE] if options[LOSS_SCALE] > 0.0 else 1.0))
         loss_1 = loss_2 = loss_12 = 0.0
         length2 = both2 = 0.0
         if radius > 0.0:
@@ -637,6 +683,11 @@ def run(
             loss_1 += loss
             if counted and not selection:
                 loss_12 += _loss(kind, answer[c], target)
+            if counted and strategy == MIXTURE:
+                for k in range(MIXTURES):
+                    part = k / (MIXTURES - 1)
+                    score = part * by_previous[c] + (1.0 - part) * by_now[c]
+                    hedge[MIXED + k] += scale * _loss(kind, score, target)
             step = -size * slope
             step = min(max(step, -_LARGEST_STEP), _LARGEST_STEP)
             if radius > 0.0:
@@ -660,12 +711,11 @@ def run(
                     anchors[c, k] *= factor
                 norms[0, c] = radius * radius
         if counted:
-            scale = w[i] / (m * (options[LOSS_SCALE] if options[LOSS_SCALE] > 0.0 else 1.0))
             if selection:  # what is drawn loses this much, on average
                 p = share(hedge)
                 loss_12 = p * loss_1 + (1.0 - p) * loss_2
                 seed[0] += np.uint64(0x9E3779B97F4A7C15)
-            update_hedge(hedge, selection, horizon, scale * loss_1, scale * loss_2, scale * loss_12)
+            update_hedge(hedge, strategy, horizon, scale * loss_1, scale * loss_2, scale * loss_12)
     return n_rows
 
 
