@@ -121,6 +121,8 @@ _VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"strategy": "selection", "horizon": 50, "patience": 3, "overlap_rows": 8, "radius": 3.0},
         {"overlap_rows": None, "patience": 2, "max_overlap": 30},
     ],
+    "PUFEClassifier": [{"patience": 3, "max_overlap": 40, "overlap_rows": 8, "rank": 2}],
+    "PUFERegressor": [{"horizon": 50, "patience": 3, "overlap_rows": 8, "radius": 3.0, "fit_intercept": False}],
     "ROGDClassifier": [{"update": False, "patience": 3, "overlap_rows": 8}],
     "PassiveAggressiveClassifier": [
         {"variant": "PA"},

@@ -26,7 +26,7 @@ _DENSE = "check_sample_weight_equivalence_on_dense_data"
 _SPARSE = "check_sample_weight_equivalence_on_sparse_data"
 _OTHERWISE: list[tuple[str, list[str], str]] = [
     (
-        "FESL NOGD OCDS OGD OLSF OLVF PassiveAggressive ROGD",
+        "FESL NOGD OCDS OGD OLSF OLVF PUFE PassiveAggressive ROGD",
         [_DENSE, _SPARSE],
         "a row of weight 2 makes one step of twice the size, which is not two steps",
     ),

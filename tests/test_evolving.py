@@ -277,12 +277,12 @@ def test_three_classes_and_nominal_columns():
     assert NOGDClassifier().test_then_train(rows, labels)[500].max() < 0.5
 
 
-@pytest.mark.parametrize("selection", [False, True])
+@pytest.mark.parametrize("strategy", [kernels.COMBINATION, kernels.SELECTION, kernels.MIXTURE])
 @pytest.mark.parametrize("fixed", [False, True])
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_the_bound_is_never_broken(selection, fixed, data):
-    """Theorems 1 and 2, on sequences of losses between 0 and 1."""
+def test_the_bound_is_never_broken(strategy, fixed, data):
+    """Theorems 1 and 2, and what holds of a grid of mixtures, on sequences of losses between 0 and 1."""
     rounds = data.draw(st.integers(1, 400))
     seed = data.draw(st.integers(0, 2**32 - 1))
     kind = data.draw(st.sampled_from(["random", "switch", "blocks", "adversary", "extreme"]))
@@ -300,24 +300,26 @@ def test_the_bound_is_never_broken(selection, fixed, data):
     elif kind == "adversary":  # whoever weighs more loses
         one, two = np.zeros((2, rounds))
         hedge = np.zeros(kernels.HEDGE_SIZE)
-        kernels.begin_hedge(hedge, selection, float(rounds if fixed else 0))
+        kernels.begin_hedge(hedge, strategy, float(rounds if fixed else 0))
         for t in range(rounds):
             p = kernels.share(hedge)
             one[t], two[t] = (1.0, 0.0) if p >= 0.5 else (0.0, 1.0)
+            shares = np.arange(kernels.MIXTURES) / (kernels.MIXTURES - 1)
+            hedge[kernels.MIXED :] += shares * one[t] + (1 - shares) * two[t]
             kernels.update_hedge(
-                hedge, selection, float(rounds if fixed else 0), one[t], two[t], p * one[t] + (1 - p) * two[t]
+                hedge, strategy, float(rounds if fixed else 0), one[t], two[t], p * one[t] + (1 - p) * two[t]
             )
     # The combination of answers in [0, 1] for a target of 0 or 1 has the square loss of the weighted answer: convex.
     hedge = np.zeros(kernels.HEDGE_SIZE)
     nothing = np.full(rounds, np.nan)
-    trace = kernels.hedge_losses(hedge, selection, float(rounds if fixed else 0), one, two, nothing)
+    trace = kernels.hedge_losses(hedge, strategy, float(rounds if fixed else 0), one, two, nothing)
     assert (trace[0] <= trace[1] + 1e-9).all()
-    if fixed and rounds > 2:
+    if fixed and rounds > 2 and strategy != kernels.MIXTURE:
         T2 = rounds
         delta = 1 / (T2 - 1)
         theorem = (
             np.sqrt(T2 / 2 * (2 * np.log(2) + reference.entropy(delta) / delta))
-            if selection
+            if strategy == kernels.SELECTION
             else np.sqrt(T2 / 2 * np.log(2))
         )
         assert np.isclose(trace[1, -1], theorem)
