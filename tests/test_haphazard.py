@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from reference_evolving import OCDS, OLSF, OLVF, OPID
 
 from anabranch.checkpoint import CheckpointError
@@ -288,3 +290,35 @@ def test_better_than_starting_again(cls, shape, margin):
             again = hits(OGDClassifier(scaling="standard"), Z[half:], y[half:])[:some].mean()
             gains.append(ours - again)
     assert np.mean(gains) > margin, gains  # about half of what was measured
+
+
+@pytest.mark.parametrize("cls", LEARNERS)
+def test_sparse_rows_are_written_out_a_part_at_a_time(cls, monkeypatch):
+    """And what comes out are the rows of an array, with what is absent among them."""
+    rng = np.random.default_rng(5)
+    X = np.where(rng.random((90, 12)) < 0.3, rng.standard_normal((90, 12)), 0.0)
+    X[:40, 8:] = np.nan  # columns that come later, and gaps
+    X[rng.random(X.shape) < 0.05] = np.nan
+    y = rng.integers(0, 3, 90)
+    settings = {"random_state": 1} if cls is OCDSClassifier else {}
+    rows, whole = sp.csr_array(X), cls(**settings).fit(X, y)
+    monkeypatch.setattr("anabranch.evolving._haphazard._MOST_VALUES", 100)
+    parts = cls(**settings)
+    assert np.array_equal(parts.test_then_train(rows, y), cls(**settings).test_then_train(X, y))
+    assert parts.fit(rows, y).to_bytes() == whole.to_bytes()
+    assert np.array_equal(parts.predict_proba(rows), whole.predict_proba(X))
+    assert np.array_equal(parts.decision_function(rows), whole.decision_function(X))
+
+
+@pytest.mark.parametrize("cls", [OLSFClassifier, OLVFClassifier])
+def test_wide_sparse_rows_stay_small(cls):
+    rng = np.random.default_rng(0)
+    n, d = 1000, 10_000
+    X = sp.csr_array(sp.random(n, d, 0.001, "csr", rng=rng))
+    y = X[:, :1000].sum(axis=1) > 0.5
+    tracemalloc.start()
+    learner = cls(scaling="max_abs").fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40e6 < n * d * 8
+    assert learner.nbytes < 1e6

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -25,6 +25,9 @@ CONSTRAINTS: dict[str, Constraint] = {
     "nominal_features": Columns(),
 }
 
+# Sparse rows are written out so many values at a time: 8 MB.
+_MOST_VALUES = 1_000_000
+
 _NOTHING = np.empty(0)
 _NO_SCORES = np.empty((0, 0))
 _SCALES = {linear.UNSCALED: 0, linear.MAX_ABS: 2, linear.STANDARD: 4}
@@ -42,6 +45,8 @@ class HaphazardClassifier(ModeClassifier, StreamClassifier):
     if TYPE_CHECKING:
         scaling: str
         fit_intercept: bool
+
+    _takes_sparse = True
 
     # Parameters that shape the arrays, and so cannot change later.
     _fixed: ClassVar[tuple[str, ...]] = ("scaling", "fit_intercept")
@@ -207,7 +212,10 @@ class HaphazardClassifier(ModeClassifier, StreamClassifier):
 
     # ------------------------------------------------------------------------------------ learning
 
-    def _learn_classes(self, X: Floats, y: Codes, w: Floats, mode: int) -> Floats:
+    def _learn_classes(self, X: Any, y: Codes, w: Floats, mode: int) -> Floats:
+        return np.vstack([self._learn_rows(X, y[part], w[part], mode) for part, X in _written_out(X)])
+
+    def _learn_rows(self, X: Floats, y: Codes, w: Floats, mode: int) -> Floats:
         k, before = self._arrays[0].shape
         active = max(int(Model(*self._arrays).active[0]), self._n_announced)
         classes = self._classes_with(active, y, w)
@@ -231,6 +239,9 @@ class HaphazardClassifier(ModeClassifier, StreamClassifier):
 
     def _class_scores(self, X: Any) -> Floats:
         """Scores of rows; a single one for up to two classes."""
+        return np.vstack([self._scores(X) for _, X in _written_out(X)])
+
+    def _scores(self, X: Floats) -> Floats:
         model = Model(*self._arrays)
         active = int(model.active[0])
         out = np.zeros((len(X), active if active > 2 else 1))
@@ -242,12 +253,12 @@ class HaphazardClassifier(ModeClassifier, StreamClassifier):
             out = np.hstack([-out, out, np.zeros((len(X), self._n_announced - 2))])
         return out
 
-    def _votes(self, X: Floats) -> Floats:
+    def _votes(self, X: Any) -> Floats:
         active = max(int(Model(*self._arrays).active[0]), self._n_announced)
-        votes = np.zeros((len(X), active))
+        votes = np.zeros((X.shape[0], active))
         scores = self._class_scores(X)
         if scores.shape[1] < active > 2:
-            scores = np.hstack([scores, np.zeros((len(X), active - scores.shape[1]))])
+            scores = np.hstack([scores, np.zeros((len(scores), active - scores.shape[1]))])
         call_directly(linear.class_votes, scores, active, _NOTHING, _NOTHING, kernels.BEFORE, votes)
         return votes
 
@@ -296,3 +307,18 @@ class HaphazardClassifier(ModeClassifier, StreamClassifier):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # one pass over few rows: the last of them weigh much
         return tags
+
+
+def _written_out(X: Any) -> Iterator[tuple[slice, Floats]]:
+    """Rows as an array: sparse ones a part after the other, for each of which all values fit into some memory.
+
+    What is not stored is 0, and that is there: learners of presence have to go over all columns in any case.
+    """
+    if isinstance(X, np.ndarray):
+        yield slice(None), X
+        return
+    n, width = X.shape
+    size = max(1, _MOST_VALUES // max(1, width))
+    for start in range(0, max(n, 1), size):
+        part = slice(start, start + size)
+        yield part, X[part].toarray()

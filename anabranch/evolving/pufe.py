@@ -68,7 +68,7 @@ def complete(matrix: Floats, rank: int, shrinkage: float, centred: bool = True) 
     values, vectors = np.maximum(values[: -rank - 1 : -1], 0.0), vectors[:, : -rank - 1 : -1]
     penalty = shrinkage * np.sqrt(values[0])
     of_rows: Floats = vectors * values**0.25
-    low = np.zeros_like(scaled)
+    low: Floats = np.zeros(scaled.shape)
     for _ in range(_ROUNDS):
         of_columns = _regress(of_rows, scaled, known, penalty)
         of_rows = _regress(of_columns, scaled.T, known.T, penalty)
