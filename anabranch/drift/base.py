@@ -184,8 +184,11 @@ class DriftDetector(Persistent):
                 self._level = level
                 self._n_detections += level == DRIFT
                 return level == DRIFT
+        before = self._n_detections
         levels = self.trace(value)
-        return bool(levels[0] == DRIFT) if np.ndim(value) == 0 else np.flatnonzero(levels == DRIFT)
+        if np.ndim(value) == 0:
+            return self._n_detections > before
+        return np.flatnonzero(levels == DRIFT) if self._n_detections > before else np.zeros(0, np.int64)
 
     def trace(self, values: ArrayLike) -> Levels:
         """Take in values as :meth:`update` does, and say of each what the detector said at it.
@@ -296,22 +299,27 @@ class DriftDetector(Persistent):
             raise TypeError(f"{type(self).__name__} takes numbers, got {_shown(values)}.")
         if array.ndim > 1:
             raise ValueError(f"{type(self).__name__} takes a number or an array of shape (n,), got {array.shape}.")
-        array = np.atleast_1d(array).astype(np.float64)
+        from anabranch.kernels import drift as kernels
+
+        array = np.ascontiguousarray(array, np.float64)
+        if not array.flags.writeable:  # a type of its own to numba
+            array = array.copy()
+        skip = self.nan_policy == "skip"
+        if kernels.all_fit(array, self._low, self._high, self._whole, skip):
+            return array
         fits = (array >= self._low) & (array <= self._high)
         if self._whole:
             fits &= array == np.floor(array)
-        if self.nan_policy == "skip":
+        if skip:
             fits |= np.isnan(array)
-        if not fits.all():
-            at = int(np.argmin(fits))
-            which = f"values[{at}] is" if np.ndim(values) else "got"
-            if np.isnan(array[at]):
-                raise ValueError(
-                    f"{type(self).__name__}: {which} NaN. Leave such values out, or have them passed over with "
-                    "nan_policy='skip'."
-                )
-            raise ValueError(f"{type(self).__name__} takes {self._range()}; {which} {array[at]:g}.")
-        return array
+        at = int(np.argmin(fits))
+        which = f"values[{at}] is" if np.ndim(values) else "got"
+        if np.isnan(array[at]):
+            raise ValueError(
+                f"{type(self).__name__}: {which} NaN. Leave such values out, or have them passed over with "
+                "nan_policy='skip'."
+            )
+        raise ValueError(f"{type(self).__name__} takes {self._range()}; {which} {array[at]:g}.")
 
     def _range(self) -> str:
         if self._whole:

@@ -41,23 +41,32 @@ ADWIN_TIME, ADWIN_WIDTH, ADWIN_TOTAL, ADWIN_VARIANCE, ADWIN_LAST, ADWIN_HEAD = r
 
 
 @kernel(inline=True)
-def _adwin_insert(s, value, most):
-    """Put a value into the window, and merge buckets where a row has one too many."""
-    width = s[ADWIN_WIDTH] + 1.0
-    s[ADWIN_WIDTH] = width
-    if width > 1.0:
-        away = value - s[ADWIN_TOTAL] / (width - 1.0)
-        s[ADWIN_VARIANCE] += (width - 1.0) * away * away / width
-    s[ADWIN_TOTAL] += value
+def _adwin_is_full(s, most):
+    """Whether the next value may need a further row, for which there is no room."""
+    last = ADWIN_HEAD + int(s[ADWIN_LAST]) * (2 * most + 3)
+    return s[last] >= most and last + 2 * (2 * most + 3) > s.size
+
+
+@kernel(inline=True)
+def _adwin_insert(s, value, most, width, total, variance):
+    """Put a value into the window, and merge buckets where a row has one too many.
+
+    Width, total and variance of the window are handed in and returned, so that a loop keeps them at hand.
+    """
+    if width > 0.0:
+        away = value - total / width
+        variance += width * away * away / (width + 1.0)
+    width += 1.0
+    total += value
     row = ADWIN_HEAD
     size = 2 * most + 3
     k = int(s[row])
     s[row + 1 + k] = value
     s[row + 2 + most + k] = 0.0
-    s[row] = k + 1
+    k += 1
     level = 0
     share = 1.0  # of a value in its bucket: a power of two, so that products are as exact as quotients
-    while s[row] == most + 1:  # merge the oldest two into one of the next row
+    while k == most + 1:  # merge the oldest two into one of the next row
         a, b = row + 1, row + 2 + most  # its sums, its variances
         away = s[a] * share - s[a + 1] * share
         between = away * away / (share + share)
@@ -65,17 +74,19 @@ def _adwin_insert(s, value, most):
         if level == s[ADWIN_LAST]:
             s[ADWIN_LAST] += 1
             s[above] = 0
-        k = int(s[above])
-        s[above + 1 + k] = s[a] + s[a + 1]
-        s[above + 2 + most + k] = s[b] + s[b + 1] + between
-        s[above] = k + 1
-        for j in range(most - 1):
-            s[a + j] = s[a + j + 2]
-            s[b + j] = s[b + j + 2]
-        s[row] -= 2
+        j = int(s[above])
+        s[above + 1 + j] = s[a] + s[a + 1]
+        s[above + 2 + most + j] = s[b] + s[b + 1] + between
+        for i in range(most - 1):
+            s[a + i] = s[a + i + 2]
+            s[b + i] = s[b + i + 2]
+        s[row] = k - 2
+        k = j + 1
         row = above
         level += 1
         share *= 0.5
+    s[row] = k
+    return width, total, variance
 
 
 @kernel(inline=False)
@@ -134,29 +145,60 @@ def _adwin_splits(p, s):
 
 
 @kernel(inline=False)
-def _adwin(p, s, value):
+def _adwin_test(p, s, before):
+    """Cut the window where its means differ; ``before`` is its mean before the latest value."""
+    if not (s[ADWIN_WIDTH] > p[_GRACE] and _adwin_splits(p, s)):
+        return STABLE
     most = int(p[_MAX_BUCKETS])
-    last = ADWIN_HEAD + int(s[ADWIN_LAST]) * (2 * most + 3)
-    if s[last] >= most and last + 2 * (2 * most + 3) > s.size:  # it may need a further row
-        return ROOM
-    s[ADWIN_TIME] += 1
-    if s[ADWIN_TIME] < p[_CLOCK]:
-        _adwin_insert(s, value, most)
-        return STABLE
-    s[ADWIN_TIME] = 0.0
-    before = s[ADWIN_TOTAL] / s[ADWIN_WIDTH]
-    _adwin_insert(s, value, most)
-    cut = False
-    if s[ADWIN_WIDTH] > p[_GRACE]:
-        while _adwin_splits(p, s):
-            _adwin_drop(s, most)
-            cut = True
-    if not cut:
-        return STABLE
+    _adwin_drop(s, most)
+    while _adwin_splits(p, s):
+        _adwin_drop(s, most)
     if p[_ADWIN_UP] != 0.0 and p[_ADWIN_DOWN] != 0.0:
         return DRIFT
     mean = s[ADWIN_TOTAL] / s[ADWIN_WIDTH]
     return DRIFT if (mean > before and p[_ADWIN_UP] != 0.0) or (mean < before and p[_ADWIN_DOWN] != 0.0) else STABLE
+
+
+@kernel(inline=False)
+def _adwin(p, s, value):
+    most = int(p[_MAX_BUCKETS])
+    if _adwin_is_full(s, most):
+        return ROOM
+    before = s[ADWIN_TOTAL] / s[ADWIN_WIDTH]
+    s[ADWIN_WIDTH], s[ADWIN_TOTAL], s[ADWIN_VARIANCE] = _adwin_insert(
+        s, value, most, s[ADWIN_WIDTH], s[ADWIN_TOTAL], s[ADWIN_VARIANCE]
+    )
+    s[ADWIN_TIME] += 1.0
+    if s[ADWIN_TIME] < p[_CLOCK]:
+        return STABLE
+    s[ADWIN_TIME] = 0.0
+    return _adwin_test(p, s, before)
+
+
+@kernel(inline=False)
+def _adwin_run(p, s, values, levels, start):
+    """Do as :func:`run`, with what every value touches kept at hand."""
+    most, stop = int(p[_MAX_BUCKETS]), values.size
+    clock = p[_CLOCK]
+    time, width, total, variance = s[ADWIN_TIME], s[ADWIN_WIDTH], s[ADWIN_TOTAL], s[ADWIN_VARIANCE]
+    for i in range(start, values.size):
+        levels[i] = STABLE
+        value = values[i]
+        if value != value:
+            continue
+        if _adwin_is_full(s, most):
+            stop = i
+            break
+        before = total / width
+        width, total, variance = _adwin_insert(s, value, most, width, total, variance)
+        time += 1.0
+        if time >= clock:
+            time = 0.0
+            s[ADWIN_WIDTH], s[ADWIN_TOTAL], s[ADWIN_VARIANCE] = width, total, variance
+            levels[i] = _adwin_test(p, s, before)
+            width, total, variance = s[ADWIN_WIDTH], s[ADWIN_TOTAL], s[ADWIN_VARIANCE]
+    s[ADWIN_TIME], s[ADWIN_WIDTH], s[ADWIN_TOTAL], s[ADWIN_VARIANCE] = time, width, total, variance
+    return stop
 
 
 # ---------------------------------------------------------------------------------------------- DDM
@@ -533,7 +575,7 @@ def restart(kind, state):
         _page_hinkley_start(state)
 
 
-@kernel(inline=False)
+@kernel(inline=True)
 def step(kind, settings, state, value):
     """Take in a value that fits the detector; says STABLE, WARNING or DRIFT, or ROOM and changes nothing."""
     if kind == ADWIN:
@@ -560,6 +602,8 @@ def run(kind, settings, state, values, levels, start, level):
     NaN is passed over: a drift is over then, a warning, given by ``level`` at the start, goes on. Returns the position
     at which the state needs room, or the number of values.
     """
+    if kind == ADWIN:
+        return _adwin_run(settings, state, values, levels, start)
     for i in range(start, values.size):
         value = values[i]
         if value != value:
@@ -570,6 +614,18 @@ def run(kind, settings, state, values, levels, start, level):
                 return i
         levels[i] = level
     return values.size
+
+
+@kernel
+def all_fit(values, low, high, whole, skip):
+    """Whether all values lie between two numbers, and are whole if they have to; NaN does where it is skipped."""
+    unfit = 0
+    for value in values:
+        unfit += not ((low <= value <= high) or (skip and value != value))
+    if whole:
+        for value in values:
+            unfit += not (value == math.floor(value) or value != value)
+    return unfit == 0
 
 
 @intrinsic
