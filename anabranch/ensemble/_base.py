@@ -15,7 +15,7 @@ from joblib import effective_n_jobs
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from anabranch._parameters import Constraint, Number, OneOf
+from anabranch._parameters import Constraint, Number, OneOf, check_parameters
 from anabranch._random import RandomState, generators, seed_sequence
 from anabranch.base import StreamClassifier
 from anabranch.ensemble._foreign import Foreign
@@ -121,6 +121,7 @@ class Ensemble(StreamClassifier):
 
     estimators_: list[StreamClassifier]
     _forest: Forest | None = None
+    _template: StreamClassifier | None = None  # what new members are copies of
 
     def __init__(
         self,
@@ -156,14 +157,28 @@ class Ensemble(StreamClassifier):
     def _begin(self) -> None:
         seed = seed_sequence(self.random_state)
         rngs = generators(seed, self.n_estimators)
-        members = [self._prototype() for _ in rngs]
-        for member, own_seed in zip(members, seed.generate_state(self.n_estimators), strict=True):
-            if "random_state" in member.get_params(deep=False):
-                member.set_params(random_state=int(own_seed))
-        self._share_memory(members)
-        for member in members:
-            member._start()
-        self.estimators_, self._rngs = members, rngs
+        self._template = None
+        self.estimators_ = [self._new_member(int(own)) for own in seed.generate_state(self.n_estimators)]
+        self._rngs = rngs
+
+    def _new_member(self, seed: int) -> StreamClassifier:
+        """A member before its first row, whose random numbers come from ``seed``.
+
+        Parameters are copied and checked once for all: members that come and go would hardly have learned for longer
+        than that takes.
+        """
+        template = self._template
+        if template is None:
+            template = self._prototype()
+            self._share_memory([template])
+            check_parameters(template._constraints, template.get_params(deep=False))
+            self._template = template
+        member = type(template).__new__(type(template))
+        member.__dict__.update(template.__dict__)
+        if "random_state" in member.__dict__:
+            member.__dict__["random_state"] = seed
+        member._begin()
+        return member
 
     def _own_bytes(self) -> int:
         """Bytes of the ensemble's own arrays."""
@@ -195,6 +210,7 @@ class Ensemble(StreamClassifier):
 
     def _reconfigure(self) -> None:
         self._fits()
+        self._template = None
         new = self._prototype()
         if type(new) is not type(self.estimators_[0]):
             raise ValueError("estimator cannot change once the ensemble has begun to learn: fit starts afresh.")
@@ -223,7 +239,8 @@ class Ensemble(StreamClassifier):
         for m in range(len(self.__dict__.get("estimators_", ()))):
             self._member(m)  # predicting would do it, and must not make a difference
         state = super().__checkpoint__()
-        state.pop("_forest", None)
+        for name in ("_forest", "_template"):  # made anew where needed
+            state.pop(name, None)
         return state
 
     def _trees(self) -> Forest | None:

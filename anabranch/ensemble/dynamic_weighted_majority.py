@@ -135,6 +135,7 @@ class DynamicWeightedMajorityClassifier(Ensemble):
 
     def _begin(self) -> None:
         (self._seeds,) = generators(seed_sequence(self.random_state), 1)
+        self._template = None
         self.estimators_ = []
         self._weights = np.zeros(0)
         self._seen = 0  # rows
@@ -142,12 +143,7 @@ class DynamicWeightedMajorityClassifier(Ensemble):
 
     def _add_expert(self) -> None:
         """Let a fresh expert join with weight 1."""
-        expert = self._prototype()
-        if "random_state" in expert.get_params(deep=False):
-            expert.set_params(random_state=int(self._seeds.integers(2**32)))
-        self._share_memory([expert])
-        expert._start()
-        self.estimators_.append(expert)
+        self.estimators_.append(self._new_member(int(self._seeds.integers(2**32))))
         self._weights = np.append(self._weights, 1.0)
 
     def _share_memory(self, members: list[StreamClassifier]) -> None:
@@ -215,28 +211,30 @@ class DynamicWeightedMajorityClassifier(Ensemble):
         """
         n, k = len(y), self._n_classes
         make_writable(self)
-        votes = self._each(lambda m: self._padded(self._member(m)._test_then_train(X, y, w)), n)
-        told = np.zeros((len(votes), n))
+        old = len(self.estimators_)
+        votes = np.zeros((old + len(turns), n, k))  # with room for an expert per turn
+        told = np.zeros((old + len(turns), n))
+        for m, one in enumerate(self._each(lambda m: self._member(m)._test_then_train(X, y, w), n)):
+            votes[m, :, : one.shape[1]] = one
         turn = start = 0
         while True:
+            there = len(self.estimators_)
             turn = kernels.judge(
-                np.stack(votes), y, turns, turn, start, self._weights, told, np.empty(k), float(self.beta),
+                votes[:there], y, turns, turn, start, self._weights, told[:there], np.empty(k), float(self.beta),
                 float(self.theta), self.voting == "hard",
             )  # fmt: skip
             if turn == len(turns):
                 break
-            there = np.flatnonzero(self._weights)
-            if len(there) == self.n_estimators:
-                self._weights[there[self._weights[there].argmin()]] = 0.0
+            alive = np.flatnonzero(self._weights)
+            if len(alive) == self.n_estimators:
+                self._weights[alive[self._weights[alive].argmin()]] = 0.0
             self._add_expert()
             row = int(turns[turn])
-            late = np.zeros((n, k))
-            late[row:] = self._padded(self._member(-1)._test_then_train(X[row:], y[row:], w[row:]))
-            votes.append(late)
-            told = np.vstack([told, np.zeros(n)])
+            one = self._member(-1)._test_then_train(X[row:], y[row:], w[row:])
+            votes[there, row:, : one.shape[1]] = one
             turn, start = turn + 1, row + 1
-        there = np.flatnonzero(self._weights)
-        if len(there) < len(self._weights):
-            self.estimators_ = [self.estimators_[m] for m in there]
-            self._weights = self._weights[there]
-        return votes, list(told)
+        alive = np.flatnonzero(self._weights)
+        if len(alive) < there:
+            self.estimators_ = [self.estimators_[m] for m in alive]
+            self._weights = self._weights[alive]
+        return list(votes[:there]), list(told[:there])
