@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from anabranch.kernels import call_directly as call_directly  # for those who import this module late
 from anabranch.kernels import kernel
 
 # ---------------------------------------------------------------------------------------------- rows
@@ -16,13 +17,14 @@ from anabranch.kernels import kernel
 def first_bad_row(y, proba):
     """Find the first row with a code below zero or a probability that is negative, infinite or NaN; -1: none."""
     n, k = proba.shape
-    bad = 0
+    signs = np.int64(0)
     for i in range(n):  # no early exit: these loops vectorise
-        bad += y[i] < 0
+        signs |= y[i]
     flat = proba.ravel()
+    good = 0
     for j in range(flat.size):
-        bad += (flat[j] < 0.0) | (flat[j] > 1.7976931348623157e308) | (flat[j] != flat[j])
-    if bad == 0:
+        good += (flat[j] >= 0.0) & (flat[j] <= 1.7976931348623157e308)
+    if signs >= 0 and good == flat.size:
         return -1
     for i in range(n):
         if y[i] < 0:
@@ -111,28 +113,27 @@ def count(counts, y, proba, start, by):
     """
     none = counts.shape[0]
     n = y.size
-    beyond = 0
-    for i in range(start, n):
-        beyond += y[i] >= none
-    if none == 2 and proba.shape[1] == 2 and beyond == 0:
+    if none == 2 and proba.shape[1] == 2:
         # So often that it has a loop of its own, with counters instead of cells that wait for one another.
-        ones = c00 = c01 = c10 = c11 = 0
+        largest = ones = said = hits = silent = missed = 0
         for i in range(start, n):
             truly = y[i]
             one = np.int64(proba[i, 1] > proba[i, 0])
-            zero = np.int64(proba[i, 0] > 0.0) & (1 - one)
+            nothing = np.int64(proba[i, 0] <= 0.0) & (1 - one)
+            largest |= truly
             ones += truly
-            c00 += zero & (1 - truly)
-            c01 += one & (1 - truly)
-            c10 += zero & truly
-            c11 += one & truly
-        counts[0, 0] += by * c00
-        counts[0, 1] += by * c01
-        counts[0, 2] += by * (n - start - ones - c00 - c01)
-        counts[1, 0] += by * c10
-        counts[1, 1] += by * c11
-        counts[1, 2] += by * (ones - c10 - c11)
-        return n
+            said += one
+            hits += one & truly
+            silent += nothing
+            missed += nothing & truly
+        if largest <= 1:
+            counts[1, 1] += by * hits
+            counts[0, 1] += by * (said - hits)
+            counts[1, 2] += by * missed
+            counts[0, 2] += by * (silent - missed)
+            counts[1, 0] += by * (ones - hits - missed)
+            counts[0, 0] += by * (n - start - ones - (said - hits) - (silent - missed))
+            return n
     for i in range(start, n):
         if y[i] >= none:
             return i

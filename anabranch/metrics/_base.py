@@ -18,6 +18,8 @@ from anabranch import checkpoint
 Codes = NDArray[np.int64]
 Probabilities = NDArray[np.float64]
 
+_INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
+
 LARGEST_VALUE = 1e150
 """Largest size of a target or prediction of a regression, so that squares stay finite."""
 
@@ -326,6 +328,36 @@ def check_rows(y: ArrayLike, proba: ArrayLike) -> tuple[Codes, Probabilities]:
         ...
     ValueError: y must hold class codes >= 0, got -1 in row 1
     """
+    given: Any = (y, proba)
+    codes, scores = given if _are_inner(*given) else _brought_in(y, proba)
+    loops = compiled()
+    row = loops.call_directly(loops.first_bad_row, codes, scores)
+    if row >= 0:
+        if codes[row] < 0:
+            raise ValueError(f"y must hold class codes >= 0, got {codes[row]} in row {row}")
+        column = int(np.argmin((scores[row] >= 0.0) & (scores[row] < np.inf)))
+        raise ValueError(
+            f"proba must be finite and >= 0, got {float(scores[row, column])} in row {row}, column {column}"
+        )
+    return codes, scores
+
+
+def _are_inner(y: Any, proba: Any) -> bool:
+    """Whether labels and probabilities are as kernels want them, as those of most chunks are."""
+    return (
+        type(y) is type(proba) is np.ndarray
+        and y.dtype is _INT64
+        and proba.dtype is _FLOAT64
+        and y.ndim == 1
+        and proba.ndim == 2
+        and len(y) == len(proba)
+        and y.flags.carray
+        and proba.flags.carray
+    )
+
+
+def _brought_in(y: ArrayLike, proba: ArrayLike) -> tuple[Codes, Probabilities]:
+    """Labels and probabilities as kernels want them; whether the numbers will do is another matter."""
     codes = np.asarray(y)
     scores = np.asarray(proba, dtype=np.float64)
     if codes.ndim != 1:
@@ -338,16 +370,7 @@ def check_rows(y: ArrayLike, proba: ArrayLike) -> tuple[Codes, Probabilities]:
         raise ValueError(f"y and proba must have as many rows, got {len(codes)} and {len(scores)}")
     if codes.dtype.kind not in "iub" and len(codes):  # an empty list becomes an array of floats
         raise ValueError(f"y must hold integer class codes, got an array of {codes.dtype}")
-    codes, scores = _inner(codes, np.int64), _inner(scores, np.float64)
-    row = compiled().first_bad_row(codes, scores)
-    if row >= 0:
-        if codes[row] < 0:
-            raise ValueError(f"y must hold class codes >= 0, got {codes[row]} in row {row}")
-        column = int(np.argmin((scores[row] >= 0.0) & (scores[row] < np.inf)))
-        raise ValueError(
-            f"proba must be finite and >= 0, got {float(scores[row, column])} in row {row}, column {column}"
-        )
-    return codes, scores
+    return _inner(codes, np.int64), _inner(scores, np.float64)
 
 
 def check_values(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -47,9 +47,10 @@ class ConfusionMatrix:
         proba : ndarray of float64, shape (n, k)
             Class probabilities.
         """
-        self._grow(proba.shape[1])
-        done = 0
-        while (done := compiled().count(self.counts, y, proba, done, 1)) < len(y):
+        if proba.shape[1] > len(self.counts):
+            self._grow(proba.shape[1])
+        loops, done = compiled(), 0
+        while (done := loops.call_directly(loops.count, self.counts, y, proba, done, 1)) < len(y):
             self._grow(int(y.max()) + 1)
 
     def take_back(self, y: Codes, proba: Probabilities) -> None:
