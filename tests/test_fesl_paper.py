@@ -94,3 +94,23 @@ def test_statements_judge():
     assert [s.holds for s in paper.statements(results(0.0))] == [True, True, True]
     assert [s.holds for s in paper.statements(results(0.3))] == [False, False, False]
     assert [s.holds for s in paper.statements(results(0.0)[:5])] == [None, None, None]
+
+
+@pytest.mark.skipif(not (data / "reuters").is_dir(), reason="ANABRANCH_DATA does not hold reuters")
+def test_the_sample_of_reuters():
+    first, second, y = fesl.load_sample("EN-SP")
+    assert first.shape == (600, 21_531)
+    assert second.shape == (600, 11_547)
+    assert np.unique(y, return_counts=True)[1].tolist() == [100] * 6
+    assert np.allclose(first.power(2).sum(axis=1), 1.0)
+    X, y, start, _, settings = fesl._rows_of("reuters.EN-SP", "", 1, None)
+    assert (X.shape, start, settings["overlap_rows"]) == ((600, 33_078), 300, 50)
+    assert np.unique(X[:250].indices).max() < 21_531 <= np.unique(X[300:].indices).min()
+    found = paper.run(Unit("reuters.EN-SP", "FESL-c", 1))
+    assert found["metrics"]["accuracy"] > 0.5  # of six classes
+
+
+def test_without_the_sample_there_is_a_way_out(monkeypatch):
+    monkeypatch.setenv("ANABRANCH_DATA", "nowhere")
+    with pytest.raises(ValueError, match=r"text\.EN-FR"):
+        fesl.load_sample("EN-FR")

@@ -82,7 +82,7 @@ def _regress(inputs: Floats, targets: Floats, known: Floats, penalty: float) -> 
     """Ridge regressions of each line of the targets, where it is known, on the same inputs."""
     n, rank = inputs.shape
     squares = (known @ (inputs[:, :, None] * inputs[:, None, :]).reshape(n, rank * rank)).reshape(-1, rank, rank)
-    squares += max(penalty, 1e-300) * np.eye(rank)
+    squares = squares + max(penalty, 1e-300) * np.eye(rank)
     result: Floats = np.linalg.solve(squares, (targets @ inputs)[:, :, None])[:, :, 0]
     return result
 
