@@ -29,7 +29,7 @@ from anabranch.stream import (
     RotatingCheckerboard,
     Waveform,
 )
-from anabranch.stream.generator import States
+from anabranch.stream.generator import States, random_from, uniforms
 
 VARIANTS: list[Generator] = [
     Agrawal(6, balanced=True),
@@ -124,6 +124,14 @@ def test_block_states_are_those_of_splitmix() -> None:
         z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) % 2**64
         assert int(state[word]) == z ^ (z >> 31)
     assert len({tuple(States(1, (1,))[block].tolist()) for block in range(1000)}) == 1000
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**70])
+def test_uniforms_are_those_of_numpy(seed: int) -> None:
+    ours, numpys = random_from(seed, (1, 7)), random_from(seed, (1, 7))
+    for n in (1, 1000):
+        assert uniforms(ours, n).tolist() == numpys.random(n).tolist()
+    assert ours.standard_normal(3).tolist() == numpys.standard_normal(3).tolist()  # drawing goes on behind them
 
 
 def test_normals_are_normal() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anabranch.stream.base import Chunk, Labels, Stream, number_between, rechunk, whole_number
-from anabranch.stream.generator import States
+from anabranch.stream.generator import States, empty_block
 
 _BLOCK_ROWS = 4096
 # Widths from a change's position, beyond which its probability is 0 or 1 for 53 bits of randomness.
@@ -237,12 +237,17 @@ class DriftStream(Stream):
                 # Beyond the reach all is certain, so that what lies far off needs no draws.
                 state = self._states[block] if state is None else state
                 kernels.changed(state, phases, start, number, position, float(width), float(_REACH))
-        sources: Codes = self._order[phases if self.positions is not None else phases % len(self._order)]
-        return sources
+        if self.positions is None:
+            phases %= len(self._order)
+        return phases if self._in_order else self._order[phases]
 
     @cached_property
     def _states(self) -> States:
         return States(self.seed, (1,))
+
+    @cached_property
+    def _in_order(self) -> bool:
+        return self.order == list(range(len(self.order)))
 
     @cached_property
     def _order(self) -> Codes:
@@ -280,14 +285,17 @@ class DriftStream(Stream):
             sources = self._sources(block)
             if self._wanted_rows is not None:
                 sources = sources[: self._wanted_rows - block * _BLOCK_ROWS]
+            counts, places = _sorted(sources, len(readers))
             # The first row for which a stream has nothing left ends it all.
             end = len(sources)
-            for i, wanted in enumerate(np.bincount(sources, minlength=len(readers)).tolist()):
+            for i, wanted in enumerate(counts):
                 available = readers[i].available(wanted)
                 if available < wanted:
-                    end = min(end, int(np.flatnonzero(sources == i)[available]))
+                    end = min(end, int(places[sum(counts[:i]) + available]))
+            if end < len(sources):
+                counts, places = _sorted(sources[:end], len(readers))
             if end:
-                yield _interleaved(readers, sources[:end])
+                yield _interleaved(readers, counts, places)
             block += 1
             if end < _BLOCK_ROWS or self._wanted_rows == block * _BLOCK_ROWS:
                 return
@@ -337,28 +345,52 @@ class _Reader:
         return parts
 
 
-def _interleaved(readers: list[_Reader], sources: Codes) -> Chunk:
-    """Take each row from the reader it is to come from."""
-    counts = np.bincount(sources, minlength=len(readers))
-    parts = [part for reader, count in zip(readers, counts, strict=True) for part in reader.take(int(count))]
-    X, y = parts[0] if len(parts) == 1 else (_joined([X for X, _ in parts]), np.concatenate([y for _, y in parts]))
-    if np.count_nonzero(counts) == 1:
-        return X, y
-    starts = np.cumsum(counts) - counts  # parts lie stream by stream
-    if isinstance(X, np.ndarray) and y.dtype != object:
+def _sorted(sources: Codes, n_streams: int) -> tuple[list[int], Codes]:
+    """How many rows come from each stream, and the rows of each, one stream after another."""
+    from anabranch.kernels import streams as kernels
+
+    counts, places = np.zeros(n_streams, np.int64), np.empty(len(sources) + 1, np.int64)
+    kernels.places(sources, counts, places)
+    return counts.tolist(), places[:-1]
+
+
+def _interleaved(readers: list[_Reader], counts: list[int], places: Codes) -> Chunk:
+    """Take as many rows of each reader as `counts` says, and put them in their places."""
+    parts = [part for reader, count in zip(readers, counts, strict=True) for part in reader.take(count)]
+    if len(parts) == 1:
+        return parts[0]
+    several = np.count_nonzero(counts) > 1
+    if several and all(_plain(*part, parts[0][0].shape[1]) for part in parts):
         from anabranch.kernels import streams as kernels
 
-        rows, labels = np.empty_like(X), np.empty_like(y)
-        kernels.interleave(X, sources, starts.copy(), rows)
-        kernels.interleave(y[:, None], sources, starts, labels[:, None])
+        rows, labels = empty_block(len(places), parts[0][0].shape[1])
+        first = 0
+        for X, y in parts:
+            kernels.put(X, y, places[first : first + len(y)], rows, labels)
+            first += len(y)
         return rows, labels
-    place = np.empty(len(sources), np.int64)
-    place[np.argsort(sources, kind="stable")] = np.arange(len(sources))
+    X, y = _joined([X for X, _ in parts]), np.concatenate([y for _, y in parts])
+    if not several:
+        return X, y
+    order = np.empty_like(places)
+    order[places] = np.arange(len(places))
     if isinstance(X, np.ndarray):
-        return X[place], y[place]
+        return X[order], y[order]
     import narwhals.stable.v1 as nw
 
-    return nw.from_native(X, eager_only=True)[place].to_native(), y[place]
+    return nw.from_native(X, eager_only=True)[order].to_native(), y[order]
+
+
+def _plain(X: Any, y: Labels, width: int) -> bool:
+    """Whether rows are numbers in arrays, as those of generators are, and labels are codes."""
+    return (
+        isinstance(X, np.ndarray)
+        and X.dtype == np.float64
+        and y.dtype == np.int64
+        and X.shape[1] == width
+        and X.flags.carray
+        and y.flags.carray
+    )
 
 
 def _joined(parts: list[Any]) -> Any:

@@ -134,6 +134,19 @@ def random_from(seed: int, key: tuple[int, ...]) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))
 
 
+def uniforms(rng: np.random.Generator, n: int) -> npt.NDArray[np.float64]:
+    """Draw what ``rng.random(n)`` would, from a generator that :func:`random_from` made, but sooner."""
+    from anabranch.kernels.streams import pcg_uniforms
+
+    bits: Any = rng.bit_generator
+    words = bits.state["state"]
+    halves = [half for word in (words["state"], words["inc"]) for half in divmod(word, 1 << 64)]
+    out = np.empty(n)
+    pcg_uniforms(np.array(halves, np.uint64), out)
+    bits.advance(n)
+    return out
+
+
 class States:
     """States of the random numbers that the kernels of ``anabranch.kernels.streams`` draw themselves.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from anabranch.stream.base import number_between, whole_number
-from anabranch.stream.generator import Block, Generator, empty_block
+from anabranch.stream.generator import Block, Generator, empty_block, uniforms
 
 
 class RandomRBF(Generator):
@@ -87,7 +87,8 @@ class RandomRBF(Generator):
         self.weights = rng.random(self.n_centroids)
         self._bounds = np.cumsum(self.weights)
         # One too early does no harm, as picking goes on from there; one too late, by rounding, would.
-        parts = np.arange(2 * self.n_centroids) / (2 * self.n_centroids) * self._bounds[-1]
+        n_parts = 8 * self.n_centroids  # so many that most lead straight to the centroid
+        parts = np.arange(n_parts) / n_parts * self._bounds[-1]
         self._guide = np.maximum(np.searchsorted(self._bounds, parts, side="right") - 1, 0)
         if self.drift_speed > 0.0:
             self._set_in_motion(rng)
@@ -115,7 +116,9 @@ class RandomRBF(Generator):
 
         X, y = empty_block(n, self.n_features)
         # One row per feature, which is the order in which they have always been drawn.
-        picks, directions, lengths = rng.random(n), rng.random((self.n_features, n)), rng.standard_normal(n)
+        drawn = uniforms(rng, (1 + self.n_features) * n).reshape(-1, n)
+        picks, directions = drawn[0], drawn[1:]
+        lengths = rng.standard_normal(n)
         kernels.random_rbf(
             X,
             y,
