@@ -466,6 +466,7 @@ class EvolvingModel(ColumnBlocks):
             else:
                 # Rows that come after old columns have vanished, and before that is certain, must not use up the room.
                 r = self.overlap_rows + min(self.patience, self.overlap_rows)  # type: ignore[attr-defined]
+                r += -r % kernels.BLOCK
             m = len(model.now)
             model = model._replace(
                 anchors=np.zeros((m, r)),
@@ -594,7 +595,8 @@ class EvolvingModel(ColumnBlocks):
         model = self._state()
         if not model.numbers[kernels.MAPPED]:
             return np.array([0.0, 1.0])
-        return np.exp(model.hedge[[kernels.LOG_1, kernels.LOG_2]])
+        share = kernels.share(model.hedge)
+        return np.array([share, 1.0 - share])
 
     @property
     def losses_(self) -> Floats:

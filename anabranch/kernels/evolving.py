@@ -61,20 +61,22 @@ ROWS, AGE, PREVIOUS_AGE, CHANGED, CHANGES, OVERLAP, KEPT, RANK, ACTIVE, AWAITING
 NUMBERS_SIZE = 14
 
 # Places in `hedge`: cumulative losses of the previous model, of the present one, and of both together; the least lead
-# of the former over the latter so far; rounds; log weights; rounds of this epoch, its length, its eta and delta; the
-# bounds of the epochs before; and, from MIXED on, the losses of mixtures of both: in number k of them, the previous
-# model has a share of k / (MIXTURES - 1).
+# of the former over the latter so far; rounds; logarithms of weights, which need not sum to 1; rounds of this epoch,
+# its length, its eta and delta; the bounds of the epochs before; and, from MIXED on, the losses of mixtures of both: in
+# number k of them, the previous model has a share of k / (MIXTURES - 1).
 LOSS_1, LOSS_2, LOSS_12, LEAD, ROUNDS, LOG_1, LOG_2, EPOCH_ROUNDS, EPOCH, ETA, DELTA, BOUND_BEFORE, MIXED = range(13)
 MIXTURES = 11
 HEDGE_SIZE = MIXED + MIXTURES
 
 _FIRST_EPOCH = 8.0
 _LN2 = np.log(2.0)
+_BITS = 1.0 / np.log(2.0)
 # A step moves no weight by more than this times the value in the row, and the mapping sees no value beyond the other.
 _LARGEST_STEP = 1e40
 _LARGEST_MAPPED = 1e40
-# Up to so many dimensions, a mapping's coordinates are summed in registers.
-_FEW = 24
+# Coordinates are worked on so many at a time: with whole blocks, of which what is beyond the last coordinate is 0, the
+# compiler's loops over vectors have no rest to do one by one.
+BLOCK = 16
 
 
 class Model(NamedTuple):
@@ -208,10 +210,8 @@ def update_hedge(hedge, strategy, horizon, loss_1, loss_2, loss_12):
         return
     if strategy != SELECTION:
         # Equation (3), all rounds at once.
-        lead = hedge[ETA] * (hedge[LOSS_2] - hedge[LOSS_1])
-        rest = np.log1p(np.exp(-abs(lead)))
-        hedge[LOG_1] = min(lead, 0.0) - rest
-        hedge[LOG_2] = min(-lead, 0.0) - rest
+        hedge[LOG_1] = hedge[ETA] * (hedge[LOSS_2] - hedge[LOSS_1])
+        hedge[LOG_2] = 0.0
         return
     # Equation (8), of logarithms.
     v_1 = hedge[LOG_1] - hedge[ETA] * loss_1
@@ -356,7 +356,7 @@ def _loss(kind, score, target):
     if kind == SQUARED:
         return (score - target) * (score - target)
     margin = target * score
-    return (max(-margin, 0.0) + np.log1p(np.exp(-abs(margin)))) / _LN2
+    return (max(-margin, 0.0) + np.log(1.0 + np.exp(-abs(margin)))) * _BITS
 
 
 @kernel(inline=False)
@@ -366,7 +366,7 @@ def _slope_and_loss(kind, score, target, wanted):
         return 2.0 * (score - target), (score - target) * (score - target)
     margin = target * score
     small = np.exp(-abs(margin))
-    loss = (max(-margin, 0.0) + np.log1p(small)) / _LN2 if wanted else 0.0
+    loss = (max(-margin, 0.0) + np.log(1.0 + small)) * _BITS if wanted else 0.0
     return -target * (small if margin > 0.0 else 1.0) / ((1.0 + small) * _LN2), loss
 
 
@@ -413,47 +413,60 @@ def _put_votes(scores, m, active, votes):
             votes[c] /= total
 
 
+@kernel(inline=True)
+def _product(start, vector, columns, values, count):
+    """The start plus the product of a vector and the entries listed: four sums, of every fourth entry, in one."""
+    first, second, third, fourth = start, 0.0, 0.0, 0.0
+    whole = count - count % 4
+    for e in range(0, whole, 4):
+        first += vector[columns[e]] * values[e]
+        second += vector[columns[e + 1]] * values[e + 1]
+        third += vector[columns[e + 2]] * values[e + 2]
+        fourth += vector[columns[e + 3]] * values[e + 3]
+    for e in range(whole, count):
+        first += vector[columns[e]] * values[e]
+    return (first + second) + (third + fourth)
+
+
+@kernel(inline=True)
+def _inner(start, anchors, a):
+    """The start plus the inner product of all coordinates, summed likewise."""
+    first, second, third, fourth = start, 0.0, 0.0, 0.0
+    whole = len(a) - len(a) % 4
+    for k in range(0, whole, 4):
+        first += anchors[k] * a[k]
+        second += anchors[k + 1] * a[k + 1]
+        third += anchors[k + 2] * a[k + 2]
+        fourth += anchors[k + 3] * a[k + 3]
+    for k in range(whole, len(a)):
+        first += anchors[k] * a[k]
+    return (first + second) + (third + fourth)
+
+
 @kernel(inline=False)
 def _recover(columns, values, count, recover, bias, a):
     """Put down the coordinates of what a row says of vanished columns.
 
-    Either way each is the same sum in the same order. Few are summed in registers, eight at a time; many, from far
-    apart in memory, in one pass over the row's entries.
+    Four entries at a time, so that coordinates are fetched and put back less often; the order of sums is that of the
+    entries.
     """
     r = len(a)
-    k = 0
-    if r <= _FEW:
-        while k + 8 <= r:
-            a0, a1, a2, a3 = bias[k], bias[k + 1], bias[k + 2], bias[k + 3]
-            a4, a5, a6, a7 = bias[k + 4], bias[k + 5], bias[k + 6], bias[k + 7]
-            for e in range(count):
-                row = recover[columns[e], k : k + 8]
-                value = values[e]
-                a0 += row[0] * value
-                a1 += row[1] * value
-                a2 += row[2] * value
-                a3 += row[3] * value
-                a4 += row[4] * value
-                a5 += row[5] * value
-                a6 += row[6] * value
-                a7 += row[7] * value
-            a[k], a[k + 1], a[k + 2], a[k + 3] = a0, a1, a2, a3
-            a[k + 4], a[k + 5], a[k + 6], a[k + 7] = a4, a5, a6, a7
-            k += 8
-        while k < r:
-            total = bias[k]
-            for e in range(count):
-                total += recover[columns[e], k] * values[e]
-            a[k] = total
-            k += 1
-        return
     for k in range(r):
         a[k] = bias[k]
-    for e in range(count):
+    whole = count - count % 4
+    for e in range(0, whole, 4):
+        row_1, row_2 = recover[columns[e]], recover[columns[e + 1]]
+        row_3, row_4 = recover[columns[e + 2]], recover[columns[e + 3]]
+        value_1, value_2, value_3, value_4 = values[e], values[e + 1], values[e + 2], values[e + 3]
+        for k in range(r):
+            a[k] = (((a[k] + row_1[k] * value_1) + row_2[k] * value_2) + row_3[k] * value_3) + row_4[k] * value_4
+    for e in range(whole, count):
         row = recover[columns[e]]
         value = values[e]
         for k in range(r):
             a[k] += row[k] * value
+    for k in range(r):
+        a[k] = min(max(a[k], -_LARGEST_MAPPED), _LARGEST_MAPPED)
 
 
 @kernel(inline=True)
@@ -531,16 +544,19 @@ def run(
     spaces = options[SPACES] > 0.0
     constant = options[INTERCEPT] > 0.0
     m, n = now.shape
-    r = int(numbers[RANK])
+    r = min(len(bias), -(-int(numbers[RANK]) // BLOCK) * BLOCK)
     longest = width
     if not dense:
         longest = 1
         for i in range(n_rows):
             longest = max(longest, pointers[i + 1] - pointers[i])
     used = np.flatnonzero(in_now[:width]) if dense else np.empty(0, np.int64)
-    columns = np.empty(longest, np.int64)
+    survivors = not dense
+    for j in used:
+        survivors = survivors or in_both[j] > 0
+    columns = np.empty(longest, np.uint64)  # without a sign, there is no need to see whether an index is below 0
     values = np.empty(longest)
-    both_columns = np.empty(longest, np.int64)
+    both_columns = np.empty(longest, np.uint64)
     both_values = np.empty(longest)
     a = np.zeros(r)
     by_now, by_previous, answer = np.zeros((3, m))
@@ -591,32 +607,21 @@ def run(
         mapped = numbers[MAPPED] > 0.0 and strategy != PRESENT
         count = _read(dense, data, indices, start, stop, used, in_now, columns, values)
         for c in range(m):
-            score = intercepts[1, c]
-            vector = now[c]
-            for e in range(count):
-                score += vector[columns[e]] * values[e]
-            by_now[c] = _safe(score)
+            by_now[c] = _safe(_product(intercepts[1, c], now[c], columns, values, count))
             answer[c] = by_now[c]
         weight = 0.0
         if mapped:
             _recover(columns, values, count, recover, bias, a)
             survived = 0
-            for e in range(count):
+            for e in range(count if survivors else 0):
                 value = values[e]
                 if in_both[columns[e]]:
                     both_columns[survived] = columns[e]
                     both_values[survived] = value
                     survived += 1
-            for k in range(r):
-                a[k] = min(max(a[k], -_LARGEST_MAPPED), _LARGEST_MAPPED)
             for c in range(m):
-                score = intercepts[0, c]
-                vector = previous[c]
-                for e in range(survived):
-                    score += vector[both_columns[e]] * both_values[e]
-                for k in range(r):
-                    score += anchors[c, k] * a[k]
-                by_previous[c] = _safe(score)
+                score = _product(intercepts[0, c], previous[c], both_columns, both_values, survived)
+                by_previous[c] = _safe(_inner(score, anchors[c], a))
             weight = share(hedge) if hedged else 1.0
             if selection:
                 weight = 1.0 if _draw(seed) < weight else 0.0
