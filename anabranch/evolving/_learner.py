@@ -318,7 +318,8 @@ class EvolvingModel(ColumnBlocks):
 
     def _encode_rows(self, schema: Schema, X: Any, grow: bool = True) -> tuple[Any, Schema]:
         rows, schema = super()._encode_rows(schema, X, grow)  # type: ignore[misc]
-        if grow and self.spaces is not None and schema.width is not None:
+        known = None if self._schema is None else self._schema.width
+        if grow and self.spaces is not None and schema.width not in (None, known):
             for group in self.spaces:
                 for column in group:
                     if not isinstance(column, str) and not -schema.width <= column < schema.width:

@@ -72,7 +72,8 @@ def complete(matrix: Floats, rank: int, shrinkage: float, centred: bool = True) 
     for _ in range(_ROUNDS):
         of_columns = _regress(of_rows, scaled, known, penalty)
         of_rows = _regress(of_columns, scaled.T, known.T, penalty)
-        before, low = low, of_columns @ of_rows.T
+        before = low
+        low = of_columns @ of_rows.T
         if np.linalg.norm(low - before) <= _SETTLED * np.linalg.norm(low):
             break
     return np.where(known > 0.0, matrix, low * scales + means)
@@ -82,9 +83,8 @@ def _regress(inputs: Floats, targets: Floats, known: Floats, penalty: float) -> 
     """Ridge regressions of each line of the targets, where it is known, on the same inputs."""
     n, rank = inputs.shape
     squares = (known @ (inputs[:, :, None] * inputs[:, None, :]).reshape(n, rank * rank)).reshape(-1, rank, rank)
-    squares = squares + max(penalty, 1e-300) * np.eye(rank)
-    result: Floats = np.linalg.solve(squares, (targets @ inputs)[:, :, None])[:, :, 0]
-    return result
+    squares += max(penalty, 1e-300) * np.eye(rank)
+    return np.linalg.solve(squares, (targets @ inputs)[:, :, None])[:, :, 0].astype(np.float64, copy=False)
 
 
 class _Completing:

@@ -177,7 +177,7 @@ def hedge_bound(hedge, strategy, horizon):
     return hedge[BOUND_BEFORE] + surprise / eta + eta * length / 8.0
 
 
-@kernel(inline=False)
+@kernel(inline=True)
 def share(hedge):
     """Weight of the previous model, between 0 and 1."""
     return 1.0 / (1.0 + np.exp(hedge[LOG_2] - hedge[LOG_1]))
@@ -290,7 +290,7 @@ def _safe(value):
     return -LARGEST if value < 0.0 else 0.0
 
 
-@kernel(inline=False)
+@kernel(inline=True)
 def _read(dense, data, indices, start, stop, used, mask, columns, values):
     """List a row's entries that are there, not 0, and of used features. Returns their number."""
     count = 0
@@ -313,7 +313,7 @@ def _read(dense, data, indices, start, stop, used, mask, columns, values):
     return count
 
 
-@kernel(inline=False)
+@kernel(inline=True)
 def _looks_the_same(dense, data, start, stop, whole, pattern):
     """Whether a row shows the same columns as the last one."""
     row = data[start:stop]
@@ -359,7 +359,7 @@ def _loss(kind, score, target):
     return (max(-margin, 0.0) + np.log(1.0 + np.exp(-abs(margin)))) * _BITS
 
 
-@kernel(inline=False)
+@kernel(inline=True)
 def _slope_and_loss(kind, score, target, wanted):
     """Derivative of the loss by the score, and the loss itself if that is wanted."""
     if kind == SQUARED:
@@ -443,7 +443,7 @@ def _inner(start, anchors, a):
     return (first + second) + (third + fourth)
 
 
-@kernel(inline=False)
+@kernel(inline=True)
 def _recover(columns, values, count, recover, bias, a):
     """Put down the coordinates of what a row says of vanished columns.
 
