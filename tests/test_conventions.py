@@ -53,7 +53,7 @@ _OTHERWISE: list[tuple[str, list[str], str]] = [
     ),
     (
         "OPID",
-        [_DENSE],
+        [_DENSE, _SPARSE],
         "a row is scaled by what is known with it: the second of two equal rows finds more known than the first",
     ),
 ]
