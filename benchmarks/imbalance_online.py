@@ -2,7 +2,11 @@
 
 All learn the streams of the DWMIL paper's authors, in order, which ANABRANCH_DATA must hold as dwmil/NAME.mat.
 OOB and UOB have as many members as stream-learn's, naive Bayes in both; both predict a chunk of 1000 rows, then learn
-it, the way stream-learn has it (it cannot predict the first), and the mean of their G-means over five seeds counts.
+it, the way stream-learn has it (it cannot predict the first), and the mean of their G-means over ten seeds counts.
+Sizes of classes start equal with us, as in the code of OOB's and UOB's authors, and at 0 with stream-learn, so that its
+UOB learns nothing before the first row of the minority and little for some rows on; naive Bayes never forgets what it
+learned first. So stream-learn's is measured as it is, and once more with sizes that start equal: skill is held against
+the latter, speed against the former.
 Dynamic weighted majority meets MOA's with Hoeffding trees of equal settings as experts, MOA in its own loop in Java.
 """
 
@@ -19,7 +23,7 @@ import numpy as np
 
 STREAMS = ("sea", "gaussian", "checkerboard", "hyperP", "electricity", "weather")
 MEMBERS = 10
-SEEDS = 5  # what few rows undersampling leaves makes a G-mean shaky
+SEEDS = 10  # what few rows undersampling leaves makes a G-mean shaky
 CHUNK = 1000
 GRACE, DELTA, TAU = 200, 1e-7, 0.05
 
@@ -44,8 +48,8 @@ def g_mean(found: Any, y: Any) -> float:
     return 100.0 * float(np.sqrt(np.prod([(found[y == c] == c).mean() for c in (0, 1)])))
 
 
-def contestants_in_chunks(rows: Any, kind: str) -> tuple[harness.Contestant, harness.Contestant]:
-    """Return our OOB or UOB, and stream-learn's."""
+def contestants_in_chunks(rows: Any, kind: str) -> list[harness.Contestant]:
+    """Return our OOB or UOB, stream-learn's, and stream-learn's from equal sizes on."""
     from sklearn.naive_bayes import GaussianNB as ScikitNB
     from strlearn import ensembles
 
@@ -94,23 +98,36 @@ def contestants_in_chunks(rows: Any, kind: str) -> tuple[harness.Contestant, har
         def learn(self, learner: Any, X: Any, y: Any) -> None:
             learner.partial_fit(X, y.copy(), np.arange(2))  # it may write into the labels
 
+    class FromEqualSizes(Theirs):
+        """stream-learn's in chunks, whose sizes start as ours."""
+
+        def prepare(self) -> None:
+            super().prepare()
+            for learner in self.learners:
+                learner.last_instance_sizes = np.full((1, 2), 0.5)
+
     n = SEEDS * len(rows)
-    return Ours("anabranch, in chunks", n), Theirs("stream-learn, in chunks", n, warm_up=0, turns=1)
+    return [
+        Ours("anabranch", n),
+        Theirs("stream-learn", n, warm_up=0, turns=1),
+        FromEqualSizes("stream-learn, sizes start equal", n, warm_up=0, turns=1),
+    ]
 
 
 def resampling(rows: Any, report: harness.Report, settings: argparse.Namespace) -> None:
     """Hold OOB and UOB against stream-learn's."""
     for kind in ("OOB", "UOB"):
-        ours, theirs = contestants_in_chunks(rows, kind)
-        results = harness.run_contest([ours, theirs], settings)
+        ours, theirs, alike = contestants_in_chunks(rows, kind)
+        results = harness.run_contest([ours, theirs, alike], settings)
         report.contest(
             f"{kind}, {MEMBERS} naive Bayes: {rows.name}, {len(rows):,} rows", list(results.values()), "G-mean %"
         )
         what = f"{kind}, {rows.name}"
         report.at_least(f"{what}: rows/s, against stream-learn", results[ours].speed_against(results[theirs]), 3)
         report.at_least(
-            f"{what}: G-mean less stream-learn's", results[ours].score - results[theirs].score, -0.5, " points"
-        )
+            f"{what}: G-mean less stream-learn's from equal sizes", results[ours].score - results[alike].score, -0.5,
+            " points",
+        )  # fmt: skip
 
 
 def majority(rows: Any, report: harness.Report, settings: argparse.Namespace) -> None:

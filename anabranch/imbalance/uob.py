@@ -54,7 +54,8 @@ class UOBClassifier(ResamplingBagging):
     A row's own class is counted in before the rate is taken, so that no size is 0. Classes announced before the
     first row start with equal sizes, others count from their first row on. So where both classes are announced and
     one of them is late, the other is soon left out until it has come; if nothing is announced, this is plain online
-    bagging until a second class turns up.
+    bagging until a second class turns up. In stream-learn sizes start at 0 instead: no row is learned before the first
+    of the other class.
 
     Sizes count rows: a row's weight multiplies the weight it is learned with and leaves the rates alone; a row of
     weight 0 is passed over.
