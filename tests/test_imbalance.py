@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +14,11 @@ from reference_dwmil import DWMIL, UnderBagging
 from scipy.io import loadmat
 from sklearn.naive_bayes import GaussianNB
 
+from anabranch import imbalance
 from anabranch.imbalance import DWMILClassifier, UnderBaggingClassifier
 from anabranch.imbalance._errors import error_of
 from anabranch.stream import SEA, ArrayStream, FileStream, FrameStream, Imbalance, MovingGaussian
+from anabranch.testing import quick_settings
 
 
 def _chunks(n_chunks, rows, seed=1, turn=None):
@@ -265,3 +269,64 @@ class _NoClasses(SEA):
     def __init__(self):
         super().__init__(1)
         self.classes = None
+
+
+# ---------------------------------------------------------------------------------------------- odd chunks
+
+
+def _odd_chunks(n=30):
+    """Chunks that lack what a method may count on, by their names: rows, labels, weights."""
+    rng = np.random.default_rng(5)
+    y = np.zeros(n, np.int64)
+    y[[2, 9, 17]] = 1
+    X = rng.normal(size=(n, 3)) + 2.0 * y[:, None]
+    gaps, poor, equal = X.copy(), X.copy(), X.copy()
+    gaps[:], poor[y == 1], equal[y == 1] = np.nan, np.nan, X[2]
+    lone = np.zeros(n, np.int64)
+    lone[4] = 1
+    ones = np.ones(n)
+    return {
+        "usual": (X, y, ones),
+        "one class": (X, np.zeros(n, np.int64), ones),
+        "the other class": (X, np.ones(n, np.int64), ones),
+        "gaps everywhere": (gaps, y, ones),
+        "a minority of gaps": (poor, y, ones),
+        "equal rows of the minority": (equal, y, ones),
+        "one row of the minority": (X, lone, ones),
+        "as many of both": (X, np.arange(n) % 2, ones),
+        "the minority is the majority": (X, 1 - y, ones),
+        "constant columns": (np.ones((n, 3)), y, ones),
+        "values whose squares vanish": (1e-300 * X, y, ones),
+        "large values": (1e99 * np.clip(X, -9, 9), y, ones),
+        "few rows weigh": (X, y, np.where(np.arange(n) % 7 == 2, 1.0, 0.0)),
+        "one class weighs": (X, y, 1.0 - y),
+        "nothing weighs": (X, y, np.zeros(n)),
+        "weights far apart": (X, y, 10.0 ** rng.integers(-12, 12, n)),
+        "four classes": (X, rng.integers(0, 4, n), ones),
+        "two classes of four": (X, 2 + y, ones),
+    }
+
+
+_SKEWED = [getattr(imbalance, name) for name in imbalance.__all__ if name.endswith("Classifier")]
+
+
+@pytest.mark.parametrize("names", [str, {0: "no", 1: "yes", 2: "rarely", 3: "never"}.get], ids=["digits", "words"])
+@pytest.mark.parametrize("cls", _SKEWED, ids=lambda cls: cls.__name__)
+def test_odd_chunks_neither_stop_nor_confuse(cls, names):
+    """After the usual chunk comes an odd one, and then all in a row: always finite probabilities, and no warning."""
+    chunks = _odd_chunks()
+    X = chunks["usual"][0]
+    settings = {name: value for name, value in quick_settings(cls).items() if name != "chunk_size"}
+    if "chunk_size" in inspect.signature(cls).parameters:
+        settings["chunk_size"] = 30
+    in_a_row = cls(**settings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        for what, odd in chunks.items():
+            for learner, given in ((cls(**settings), [chunks["usual"], odd, odd]), (in_a_row, [odd])):
+                for rows, y, w in given:
+                    learner.partial_fit(rows, [names(label) for label in y.tolist()], sample_weight=w)
+                shares = learner.predict_proba(X)
+                assert shares.shape == (len(X), len(learner.classes_)), what
+                assert (shares >= 0.0).all(), what  # nor is any NaN
+                np.testing.assert_allclose(shares.sum(axis=1), 1.0, err_msg=what)

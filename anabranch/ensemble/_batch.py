@@ -248,7 +248,8 @@ def fit_model(estimator: Any, X: Floats, y: Codes, w: Floats | None, rng: np.ran
         fresh.set_params(random_state=seed)
     if isinstance(fresh, DecisionTreeClassifier):
         narrow = np.clip(X, -_LARGEST, _LARGEST).astype(np.float32)
-        return Models.of_tree(fresh.fit(narrow, y, w))
+        with np.errstate(over="ignore", invalid="ignore"):  # it looks for gaps by a sum, which large values exceed
+            return Models.of_tree(fresh.fit(narrow, y, w))
     rows = _filled(fresh, X, X.shape[1])
     if w is None:
         fresh.fit(rows, y)

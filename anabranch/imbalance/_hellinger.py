@@ -36,7 +36,8 @@ def histograms(X: Floats, w: Floats, low: Floats, high: Floats, n_bins: int) -> 
     ndarray of float64, shape (d, n_bins + 3)
     """
     width = high - low
-    place = np.where(width > 0, (X - low) / np.where(width > 0, width, 1.0), 0.0)
+    with np.errstate(over="ignore"):  # far outside is outside
+        place = np.where(width > 0, (X - low) / np.where(width > 0, width, 1.0), 0.0)
     within = np.clip(np.floor(np.clip(place, 0.0, 1.0) * n_bins), 0, n_bins - 1) + 1
     bins = np.where(np.isnan(X), n_bins + 2, np.where(low > X, 0, np.where(high < X, n_bins + 1, within)))
     bins = bins.astype(np.int64)

@@ -73,6 +73,8 @@ def propagated(stored: Floats, X: Floats, minority: NDArray[np.bool_], w: Floats
     X = filled(X, means)
     deviation = np.sqrt(((X - means) ** 2).mean(axis=0))
     varies = deviation > 1e-12 * np.abs(means)
+    if not varies.any():  # nothing tells the minority from the others
+        return np.zeros(0, np.int64)
     safe = np.where(varies, deviation, 1.0)
 
     def scaled(rows: Floats) -> Floats:
