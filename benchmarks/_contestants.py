@@ -15,6 +15,7 @@ from _harness import Contestant, passes_for
 from numpy.typing import NDArray
 
 from anabranch import datasets
+from anabranch.metrics import Accuracy
 from anabranch.stream import RandomRBF
 
 CHUNK = 1000
@@ -60,7 +61,7 @@ def data_set(name: str, n_rows: int | None = None) -> Rows:
 
 
 class InChunks(Contestant):
-    """One of our classifiers, test-then-train in chunks; what counts includes turning votes into hits.
+    """One of our classifiers, test-then-train in chunks; what counts includes our metric's look at the votes.
 
     Parameters
     ----------
@@ -84,12 +85,11 @@ class InChunks(Contestant):
     def run(self) -> float:
         """Return the accuracy in percent."""
         learner, X, y = self.learner, self.data.X, self.data.y
-        hits = 0
+        accuracy = Accuracy()
         for start in range(0, len(y), CHUNK):
             stop = start + CHUNK
-            probabilities = learner.test_then_train(X[start:stop], y[start:stop])
-            hits += np.count_nonzero(probabilities.argmax(axis=1) == y[start:stop])
-        return 100.0 * hits / len(y)
+            accuracy.update(y[start:stop], learner.test_then_train(X[start:stop], y[start:stop]))
+        return 100.0 * accuracy.value
 
     def nbytes(self) -> int | None:
         """Return the bytes that the learner counts itself."""
