@@ -518,7 +518,7 @@ class BatchClassifier(Classifier):
         fresh = type(self)(**self.get_params(deep=False))
         rows, targets, weights, schema = fresh._encode_chunk(X, y, sample_weight)
         codes, labels = Vocabulary(fresh._distinct(targets)).encode(targets)
-        if codes.min() < 0:
+        if targets.dtype.kind not in "biu" and codes.min() < 0:
             raise ValueError(f"Input y contains NaN or None (row {int(codes.argmin())}): every row needs a label.")
         there = weights > 0.0
         if not there.all():
@@ -699,7 +699,7 @@ class StreamClassifier(Classifier, StreamLearner):
         known = len(labels)
         rows, targets, weights, schema = self._encode_chunk(X, y, sample_weight)
         codes, labels = labels.encode(targets)
-        if codes.min() < 0:
+        if targets.dtype.kind not in "biu" and codes.min() < 0:
             raise ValueError(f"Input y contains NaN or None (row {int(codes.argmin())}): every row needs a label.")
         if self._schema is None:
             self._begin()
@@ -735,6 +735,11 @@ class StreamClassifier(Classifier, StreamLearner):
 
     # ------------------------------------------------------------------------------------ row by row
 
+    def _learn_row(self, row: Floats, code: int, w: float) -> None:
+        """Learn a single row; overridden where there is a quicker way to the same."""
+        assert self._labels is not None
+        self._learn(row, self._labels.single(code), _ONE if w == 1.0 else np.array([w], np.float64))
+
     def learn_one(self, x: Mapping[str, Any], y: Any, w: float = 1.0) -> None:
         """Learn one row.
 
@@ -767,7 +772,7 @@ class StreamClassifier(Classifier, StreamLearner):
             row, grown = schema.encode_one(x)
             if grown is not schema:
                 self._schema = grown
-            self._learn(row, labels.single(code), _ONE if w == 1.0 else np.array([w], np.float64))
+            self._learn_row(row, code, w)
         finally:
             self.__dict__.pop("_learning", None)
 

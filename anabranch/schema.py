@@ -356,10 +356,12 @@ class Schema:
                     return last[1], self
             except (TypeError, ValueError):  # values that cannot be compared, such as pandas' NA
                 pass
-            values = given[:]
-            for j, index in self._codes:
-                if type(values[j]) in (str, int, float):
-                    values[j] = index.get(values[j])
+            values = given
+            if self._codes:
+                values = given[:]
+                for j, index in self._codes:
+                    if type(values[j]) in (str, int, float):
+                        values[j] = index.get(values[j])
             # Python's own calls beat NumPy's on one row. The length of a row with infinity, NaN or a value out of range
             # is none of those allowed; such rows, and new values and oddities, take the long way.
             if _PLAIN.issuperset(map(type, values)):

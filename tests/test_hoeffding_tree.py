@@ -305,3 +305,30 @@ def test_a_subclass_may_have_other_parameters():
 
     X, y = RandomRBF(seed=1).take(500)
     assert Quick().partial_fit(X, y).predict(X).shape == (500,)
+
+
+def test_single_rows_keep_to_the_way_of_a_subclass():
+    class Counting(HoeffdingTreeClassifier):
+        rows = 0
+
+        def _learn(self, X, y, w):
+            self.rows += len(X)
+            super()._learn(X, y, w)
+
+    tree = Counting()
+    for i in range(20):
+        tree.learn_one({"a": i % 3, "b": 1.5}, i % 2)
+    assert tree.rows == 20
+
+
+@pytest.mark.parametrize("scale", [1e-60, 1e-9, 1.0, 1e9, 1e60])
+@pytest.mark.parametrize("columns", [1, 7, 40])
+def test_naive_bayes_of_extreme_scales(scale, columns):
+    """Precisions multiply to what no float can hold; the prediction is that of the same rows at scale 1."""
+    rng = np.random.default_rng(columns)
+    y = rng.integers(0, 2, 200)
+    X = rng.normal(size=(200, columns)) + 0.5 * y[:, None]
+    plain, scaled = (HoeffdingTreeClassifier(leaf_prediction="nb", grace_period=1000) for _ in range(2))
+    plain.partial_fit(X, y)
+    scaled.partial_fit(X * scale, y)
+    np.testing.assert_allclose(scaled.predict_proba(X * scale), plain.predict_proba(X), rtol=1e-9, atol=1e-12)

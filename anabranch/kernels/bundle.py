@@ -7,7 +7,7 @@ single row, most of the time. A :class:`Bundle` notes where the arrays lie; comp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 from numba.np import arrayobj
 from numpy.typing import NDArray
 
-__all__ = ["Bundle", "matrix", "vector"]
+__all__ = ["Bundle", "matrix", "table_at", "vector"]
 
 
 class Bundle:
@@ -32,6 +32,12 @@ class Bundle:
 
     Attributes
     ----------
+    table : ndarray of int64, shape (n, 3)
+        For ``matrix`` and ``vector``.
+    address : int
+        Where the table lies, for ``table_at``.
+    single : tuple of callables, or None
+        Room to note, for these arrays, what takes a single row.
     writable : bool
         Whether all arrays may be written to. Compiled code does not ask.
 
@@ -40,19 +46,26 @@ class Bundle:
     A copy, or what comes out of a pickle, is empty: its arrays would be others.
     """
 
-    __slots__ = ("arrays", "table", "writable")
+    __slots__ = ("address", "arrays", "single", "table", "writable")
 
     def __init__(self, arrays: Sequence[NDArray[Any]] | None = None, functions: Sequence[int] = ()) -> None:
         self.arrays = arrays
         # Address, length, width.
-        places = [(a.ctypes.data, *a.shape) if a.ndim == 2 else (a.ctypes.data, *a.shape, 1) for a in arrays or ()]
+        places = [(_address(a), *a.shape) if a.ndim == 2 else (_address(a), *a.shape, 1) for a in arrays or ()]
         self.table = np.array([*places, *((function, 0, 0) for function in functions)], np.int64).reshape(-1, 3)
+        self.address = _address(self.table)
+        self.single: tuple[Callable[..., Any], ...] | None = None
         if not all(a.flags.c_contiguous and a.flags.aligned for a in arrays or ()):
             raise ValueError("A bundle takes contiguous arrays only.")
         self.writable = arrays is not None and all(a.flags.writeable for a in arrays)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Bundle, ()
+
+
+def _address(array: NDArray[Any]) -> int:
+    """Where an array's numbers lie; ``array.ctypes.data`` takes three times as long to say so."""
+    return array.__array_interface__["data"][0]  # type: ignore[no-any-return]
 
 
 def _array(table: Any, kind: Any, dimensions: int) -> Any:
@@ -80,6 +93,27 @@ def _array(table: Any, kind: Any, dimensions: int) -> Any:
         return result._getvalue()
 
     return array(table, types.intp, kind), generate
+
+
+@intrinsic
+def table_at(typing: Any, address: Any) -> Any:
+    """The table of a bundle that lies at an address; whoever calls keeps the bundle alive."""
+    table = types.Array(types.int64, 2, "C")
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        none, width, size = (context.get_constant(types.intp, value) for value in (0, 3, 8))
+        result = context.make_array(table)(context, builder)
+        arrayobj.populate_array(
+            result,
+            data=builder.inttoptr(args[0], context.get_data_type(types.int64).as_pointer()),
+            shape=cgutils.pack_array(builder, [none, width]),  # nobody asks how many rows there are
+            strides=cgutils.pack_array(builder, [builder.mul(width, size), size]),
+            itemsize=size,
+            meminfo=None,
+        )
+        return result._getvalue()
+
+    return table(types.int64), generate
 
 
 @intrinsic

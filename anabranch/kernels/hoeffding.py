@@ -16,9 +16,11 @@ import numpy as np
 
 from anabranch.kernels import kernel
 from anabranch.kernels.bundle import matrix, vector
-from anabranch.kernels.checks import scale
 from anabranch.kernels.vector import (
     LANES,
+    exponent,
+    finite_or_one,
+    fraction,
     larger,
     load,
     log2,
@@ -78,7 +80,9 @@ MOST_CELLS = 256
  MAX_OPTIONS, SECONDARY_DELTA, MEMORY_ORDER, OPTIONS_SIZE) = range(16)  # fmt: skip
 MAJORITY, BAYES, ADAPTIVE = 0, 1, 2  # LEAF_KIND
 
+_HALF_LOG_2 = 0.5 * math.log(2.0)
 _HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
+_ONE_OVER_2PI = 0.5 / math.pi
 
 
 class Tree(NamedTuple):
@@ -454,15 +458,6 @@ def votes(table, X, out):
 
 
 @kernel
-def best_class(table, X, n_classes):
-    """Class with most votes for a single row, once they are scaled; the first among equals."""
-    out = np.zeros((1, n_classes))
-    votes(table, X, out)
-    scale(out, 0, n_classes)
-    return out[0].argmax()
-
-
-@kernel
 def apply(table, X, out):
     """Write the number of the node each row ends in into ``out``."""
     t = tree_at(table)
@@ -516,38 +511,32 @@ def _update_moments(moments, ranges, r, x, origin, w):
 
 
 @kernel(inline=True)
-def _log_constants(moments, r, n, room, count):
+def _log_constants(moments, r, room, count):
     """Log of count * prod_j sqrt(precision_j / (2 pi)), over the attributes whose values differ.
 
-    Takes one logarithm for up to sixteen attributes: that of a product.
+    Takes one logarithm: that of a product.
     """
-    result = 0.0
-    used = n
-    rest = count * count  # joins the first product
+    factors = with_ones(splat(count * count), 1)
     precisions = r * moments.shape[1] + MEANS + room
-    for start in range(0, n, 16):
-        stop = min(start + 16, n)
-        factors = splat(1.0)
-        for j in range(start, stop, LANES):
-            factors = factors * with_ones(load(moments, precisions + j), stop - j)
-        several = rest * product(factors)
-        if 1e-280 < several < 1e280:
-            result += 0.5 * math.log(several)
-            rest = 1.0
-            continue
-        several = 1.0  # out of range, or some attribute had one value only: its precision is infinite
-        for j in range(start, stop):
-            if moments[r, MEANS + room + j] == np.inf:
-                used -= 1
-            else:
-                several *= moments[r, MEANS + room + j]
-        if 1e-280 < several < 1e280:
-            result += 0.5 * math.log(several)
-            continue
-        for j in range(start, stop):
-            if moments[r, MEANS + room + j] < np.inf:
-                result += 0.5 * math.log(moments[r, MEANS + room + j])
-    return result + 0.5 * math.log(rest) - used * _HALF_LOG_2PI if rest != 1.0 else result - used * _HALF_LOG_2PI
+    for j in range(precisions, precisions + room, LANES):
+        factors = factors * finite_or_one(load(moments, j) * _ONE_OVER_2PI)
+    several = product(factors)
+    if 1e-280 < several < 1e280:
+        return 0.5 * math.log(several)
+    return _log_constants_out_of_range(moments, precisions, room, count)
+
+
+@kernel(inline=False)
+def _log_constants_out_of_range(moments, precisions, room, count):
+    """The same, with the exponents kept apart, so that no product is too large."""
+    factors = with_ones(splat(count * count), 1)
+    exponents = exponent(factors)
+    factors = fraction(factors)
+    for j in range(precisions, precisions + room, LANES):
+        factors = factors * finite_or_one(load(moments, j) * _ONE_OVER_2PI)
+        exponents = exponents + exponent(factors)
+        factors = fraction(factors)
+    return _HALF_LOG_2 * total(exponents + log2(factors))
 
 
 @kernel(inline=False)
@@ -1209,7 +1198,7 @@ def _update_row(node_floats, moments, ranges, slots, numeric, cells, origin, met
         _update_moments(moments, ranges, r, x, origin, w)
         weight = moments[r, WEIGHT]
         if weight > 1.0 and predicts:
-            moments[r, BIAS] = _log_constants(moments, r, numeric.size, x.size, node_floats[leaf, COUNTS + y])
+            moments[r, BIAS] = _log_constants(moments, r, x.size, node_floats[leaf, COUNTS + y])
     if cells.shape[0]:
         _update_cells(moments, slots, cells, r, X, i, w)
 
@@ -1268,7 +1257,7 @@ def learn(table, start, X, y, w, before, after):
                 if origin[j] != origin[j]:  # NaN: nothing met yet
                     origin[j] = x[j]
             for step in range(depth):
-                node_floats[path[step], SEEN] += weight
+                node_floats[np.uint64(path[step]), SEEN] += weight  # numba looks for no negative numbers then
             if node_ints[node, FEATURE] >= 0:
                 inner = node
                 node = _grow_late_branch(node_ints, node_floats, extra, dropped, meta, inner,

@@ -14,7 +14,6 @@ from functools import cache
 import numpy as np
 
 from anabranch.kernels import kernel
-from anabranch.kernels.checks import scale
 from anabranch.kernels.hoeffding import (
     ACTIVE,
     ADAPTIVE,
@@ -232,15 +231,6 @@ def votes(table, X, out):
     for i in range(X.shape[0]):
         _vote_for_row(t.node_ints, t.node_floats, t.moments, t.extra, t.slots, t.numeric, t.cells, t.meta, t.options,
                       t.links, t.errors, X, i, scratch[:n], scratch[n : n + k], scratch[n + k :], own, reached, out)
-
-
-@kernel
-def best_class(table, X, n_classes):
-    """Class with most votes for a single row, once they are scaled; the first among equals."""
-    out = np.zeros((1, n_classes))
-    votes(table, X, out)
-    scale(out, 0, n_classes)
-    return out[0].argmax()
 
 
 @kernel

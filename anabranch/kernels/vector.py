@@ -22,7 +22,7 @@ from numba.extending import intrinsic, lower_builtin, models, register_model
 
 from anabranch.kernels import kernel
 
-__all__ = ["LANES", "exponent", "fraction", "larger", "load", "log2", "narrow", "outside", "padded",
+__all__ = ["LANES", "exponent", "finite_or_one", "fraction", "larger", "load", "log2", "narrow", "outside", "padded",
            "product", "smaller", "splat", "store", "total", "with_ones", "without_nan"]  # fmt: skip
 
 LANES = 4
@@ -161,6 +161,17 @@ def without_nan(typing: Any, four: Any) -> Any:
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         zero = ir.Constant(args[0].type, [0.0] * LANES)
         return builder.select(builder.fcmp_ordered("ord", args[0], zero), args[0], zero)
+
+    return _DOUBLES(_DOUBLES), generate
+
+
+@intrinsic
+def finite_or_one(typing: Any, four: Any) -> Any:
+    """One in place of infinity."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        one, infinite = (ir.Constant(args[0].type, [value] * LANES) for value in (1.0, math.inf))
+        return builder.select(builder.fcmp_ordered("!=", args[0], infinite), args[0], one)
 
     return _DOUBLES(_DOUBLES), generate
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -172,7 +173,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
 
     # ------------------------------------------------------------------------------------ hooks
 
-    _kernels: ClassVar[Any] = kernels  # learn, votes, best_class, shrink, functions
+    _kernels: ClassVar[Any] = kernels  # learn, votes, shrink, functions
     _tree: Tree
     _bundle: Bundle | None = None
 
@@ -258,10 +259,33 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
 
     def _best(self, row: Floats) -> int:
         tree, bundle = self._tree, self._bundle
-        table = bundle.table if bundle is not None and bundle.arrays is tree else self._table()
+        if bundle is None or bundle.arrays is not tree:
+            bundle = self._bundled()
         if row.shape[1] < tree.slots.size:
             row = self._with_known_columns(row)
-        return call_directly(self._kernels.best_class, table, row, self._n_classes)  # type: ignore[no-any-return]
+        best_class = (bundle.single or self._taking_single_rows(bundle))[1]
+        return best_class(row, self._n_classes)  # type: ignore[no-any-return]
+
+    def _learn_row(self, row: Floats, code: int, w: float) -> None:
+        bundle = self._bundle
+        if (
+            bundle is None
+            or bundle.arrays is not self._tree
+            or not bundle.writable
+            or (self._n_announced and self._tree.meta[kernels.N_CLASSES] < self._n_announced)
+            or not (bundle.single or self._taking_single_rows(bundle))[0](row, code, float(w))
+        ):
+            super()._learn_row(row, code, w)  # which makes room
+
+    def _taking_single_rows(self, bundle: Bundle) -> tuple[Callable[..., Any], ...]:
+        """What learns and what predicts a single row, for :meth:`_learn_row` and :meth:`_best`."""
+        from anabranch.kernels.single_row import for_trees
+
+        learn, best_class = (partial(take, bundle.address) for take in for_trees(self._kernels))
+        kind, mine = type(self), HoeffdingTreeClassifier
+        usual = kind._learn is mine._learn and kind._run is mine._run  # else a subclass has a way of its own
+        bundle.single = (learn if usual else _learn_nothing), best_class
+        return bundle.single
 
     def _test_then_train(self, X: Floats, y: Codes, w: Floats) -> Floats:
         votes = np.zeros((len(X), self._n_classes))
@@ -280,30 +304,35 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
 
     def _run(self, X: Floats, y: Codes, w: Floats, before: Floats = _NO_VOTES, after: Floats = _NO_VOTES) -> None:
         """Learn all rows, making room wherever the kernel asks for it; take votes before and after each."""
-        if self._bundle is None or not self._bundle.writable:
-            self._own()
+        bundle = self._bundle
+        if bundle is None or bundle.arrays is not self._tree or not bundle.writable:
+            bundle = self._own()
         if self._n_announced and self._tree.meta[kernels.N_CLASSES] < self._n_announced:
             self._take_in_classes(self._n_announced)
             self._tree.meta[kernels.N_CLASSES] = self._n_announced
-        n, row, bundle = len(X), 0, self._bundle
-        table = bundle.table if bundle is not None and bundle.arrays is self._tree else self._table()
-        while (row := call_directly(self._kernels.learn, table, row, X, y, w, before, after)) < n:
+            bundle = self._bundled()
+        n, row = len(X), 0
+        while (row := call_directly(self._kernels.learn, bundle.table, row, X, y, w, before, after)) < n:
             self._make_room(int(self._tree.meta[kernels.NEED]), X[row], int(y[row]))
             self._tree.meta[kernels.HAS_VOTED] = 1
-            table = self._table()
+            bundle = self._bundled()
 
-    def _table(self) -> NDArray[np.int64]:
-        """The table through which kernels find the arrays."""
+    def _bundled(self) -> Bundle:
+        """The arrays as kernels take them."""
         bundle = self._bundle
         if bundle is None or bundle.arrays is not self._tree:
             bundle = self._bundle = Bundle(self._tree, self._kernels.functions())
-        return bundle.table
+        return bundle
 
-    def _own(self) -> None:
+    def _table(self) -> NDArray[np.int64]:
+        """The table through which kernels find the arrays."""
+        return self._bundled().table
+
+    def _own(self) -> Bundle:
         """Copy arrays that may only be read, such as those that joblib maps from a file, before they are written."""
         if not all(array.flags.writeable for array in self._tree):
             self._tree = Tree(*map(np.array, self._tree))
-        self._table()
+        return self._bundled()
 
     def _replace(self, **arrays: NDArray[Any]) -> None:
         self._tree = self._tree._replace(**arrays)
@@ -587,6 +616,10 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         nodes = np.empty(len(rows), np.int64)
         kernels.apply(self._table(), self._with_known_columns(rows), nodes)
         return nodes
+
+
+def _learn_nothing(row: Floats, code: int, w: float) -> int:
+    return 0
 
 
 def _fit_together(arrays: Any) -> bool:
