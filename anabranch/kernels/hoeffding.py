@@ -439,11 +439,18 @@ def _vote_rows(start, stop, X, votes, x, scores, products, node_ints, node_float
     for i in range(start, stop):
         gaps = _gather(slots, numeric, cells, X, i, x)
         node = _end_of_route(node_ints, node_floats, extra, X, i, gaps)
-        best = -1
-        if _uses_bayes(node_ints, node_floats, options, node):
-            best = _bayes(node_ints, node_floats, moments, slots, numeric, cells, meta, node, X, i, x, gaps, scores,
-                          products)
-        _vote(node_floats, node, best, scores, votes, i)
+        _vote_at(node, i, X, votes, x, gaps, scores, products, node_ints, node_floats, moments, slots, numeric, cells,
+                 meta, options)
+
+
+@kernel(inline=False)
+def _vote_at(node, i, X, votes, x, gaps, scores, products, node_ints, node_floats, moments, slots, numeric, cells, meta,
+             options):
+    best = -1
+    if _uses_bayes(node_ints, node_floats, options, node):
+        best = _bayes(node_ints, node_floats, moments, slots, numeric, cells, meta, node, X, i, x, gaps, scores,
+                      products)
+    _vote(node_floats, node, best, scores, votes, i)
 
 
 @kernel
@@ -1286,6 +1293,12 @@ def learn(table, start, X, y, w, before, after):
             if meta[N_INACTIVE] > 0 and meta[N_SEEN] % int(options[MEMORY_PERIOD]) == 0:
                 _enforce(node_ints, node_floats, moments, dropped, meta, moments.shape[0], -1, -1)
         if after.shape[0] > 0:
-            _vote_rows(i, i + 1, X, after, x, scores, products, node_ints, node_floats, moments, extra, slots, numeric,
-                       cells, meta, options)
+            if votes_now and not learns:
+                for other in range(after.shape[1]):
+                    after[i, other] = before[i, other]
+                continue
+            if node_ints[node, FEATURE] >= 0:  # split just now
+                node = _end_of_route(node_ints, node_floats, extra, X, i, gaps)
+            _vote_at(node, i, X, after, x, gaps, scores, products, node_ints, node_floats, moments, slots, numeric,
+                     cells, meta, options)
     return X.shape[0]
