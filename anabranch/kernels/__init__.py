@@ -150,10 +150,10 @@ def kernel(function: F) -> F: ...
 
 
 @overload
-def kernel(*, inline: bool) -> Callable[[F], F]: ...
+def kernel(*, inline: bool | None = None, nogil: bool = True) -> Callable[[F], F]: ...
 
 
-def kernel(function: F | None = None, *, inline: bool | None = None) -> F | Callable[[F], F]:
+def kernel(function: F | None = None, *, inline: bool | None = None, nogil: bool = True) -> F | Callable[[F], F]:
     """Compile a function on arrays with numba, cached on disk, free of the interpreter lock.
 
     Use it for functions of your own too: keep those that call each other in one folder, and a change in any of
@@ -167,6 +167,8 @@ def kernel(function: F | None = None, *, inline: bool | None = None) -> F | Call
         Given (``@kernel(inline=True)`` or ``@kernel(inline=False)``), the function is a mere part of other kernels
         and allocates no array: then arrays need not be counted on every call, which otherwise costs more than most
         parts do themselves. True makes it melt into its callers, for the few parts that every row passes.
+    nogil : bool, default=True
+        Whether it lets go of the interpreter lock: no gain for a kernel that takes less time than that.
 
     Examples
     --------
@@ -181,7 +183,7 @@ def kernel(function: F | None = None, *, inline: bool | None = None) -> F | Call
     >>> total(np.array([1.0, 2.0, 3.5]))
     6.5
     """
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": True}
+    options: dict[str, Any] = {"nogil": nogil, "error_model": "numpy", "_nrt": True}
     if inline is not None:
         options |= {"_nrt": False, "forceinline": inline}
     if function is None:

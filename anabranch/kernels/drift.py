@@ -18,7 +18,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np import arrayobj
 
-from anabranch.kernels import _compiled, kernel
+from anabranch.kernels import kernel
 
 ADWIN, DDM, EDDM, DDM_OCI, HDDM_A, HDDM_W, PAGE_HINKLEY, KSWIN = range(8)
 
@@ -650,6 +650,9 @@ def _at(typing, address, size, kind):
     return array(types.intp, types.intp, kind), generate
 
 
+# Unlike all other kernels it keeps the interpreter lock: to let go of it and take it again would cost as much as the
+# step, and this way two threads cannot tear the state.
+@kernel(inline=False, nogil=False)
 def _one(table, value):
     """Take in a single value, if it fits; ``table`` is the address of kind, settings and state."""
     places = _at(np.int64(table), 5, np.int64)
@@ -659,9 +662,6 @@ def _one(table, value):
     return step(places[0], settings, _at(places[3], places[4], np.float64), value)
 
 
-# Unlike all other kernels it keeps the interpreter lock: to let go of it and take it again would cost as much as the
-# step, and this way two threads cannot tear the state.
-_one = _compiled(_one, {"nogil": False, "error_model": "numpy", "_nrt": False})
 _ONE_TYPES = (types.float64, types.float64)
 
 
