@@ -7,8 +7,12 @@ the readers in ``anabranch.stream`` decide on it in plain Python.
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
 
 from anabranch.kernels import kernel
 
@@ -250,14 +254,27 @@ def _powers_of_five():
 POWERS = _powers_of_five()
 
 
-@kernel(inline=True)
-def _product(a, b):
+@intrinsic
+def _product(typing: Any, a: Any, b: Any) -> Any:
     """High and low half of a product of two 64-bit numbers."""
-    a_high, a_low, b_high, b_low = a >> _U32, a & _LOW, b >> _U32, b & _LOW
-    low = a_low * b_low
-    middle = a_high * b_low + (low >> _U32)
-    cross = a_low * b_high + (middle & _LOW)
-    return a_high * b_high + (middle >> _U32) + (cross >> _U32), (cross << _U32) | (low & _LOW)
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        long, word = ir.IntType(128), ir.IntType(64)
+        whole = builder.mul(*[builder.zext(arg, long) for arg in args])
+        halves = builder.lshr(whole, ir.Constant(long, 64)), whole
+        return cgutils.pack_array(builder, [builder.trunc(half, word) for half in halves])
+
+    return types.UniTuple(types.uint64, 2)(types.uint64, types.uint64), generate  # type: ignore[attr-defined]
+
+
+@intrinsic
+def _leading_zeros(typing: Any, value: Any) -> Any:
+    """How many of the 64 bits of a number other than 0 are 0 before the highest that is set."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.ctlz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.uint64), generate
 
 
 @kernel(inline=True)
@@ -267,12 +284,8 @@ def _to_bits(digits, q, powers):
         return _U0, True
     if q < _SMALLEST or q > _LARGEST:
         return _U0, False
-    shift = np.int64(0)
-    w = digits
-    for step in (32, 16, 8, 4, 2, 1):
-        empty = np.int64(w >> np.uint64(64 - step) == _U0) * step  # no branch, as none could be foreseen
-        w <<= np.uint64(empty)
-        shift += empty
+    shift = _leading_zeros(digits)
+    w = digits << np.uint64(shift)
     high, low = _product(w, powers[q - _SMALLEST, 0])
     if high & _NINE_BITS == _NINE_BITS:
         more, _ = _product(w, powers[q - _SMALLEST, 1])
@@ -304,17 +317,20 @@ _BYTES_0_4 = np.uint64(0x000000FF000000FF)
 _TENS_EVEN = np.uint64((10**6 << 32) + 100)
 _TENS_ODD = np.uint64((10**4 << 32) + 1)
 _U7, _U8, _U16, _U56, _U64 = (np.uint64(value) for value in (7, 8, 16, 56, 64))
-_TEN_MILLION = np.uint64(10**7)
 _TENS = np.array([10**n for n in range(9)], np.uint64)
 _LITTLE = sys.byteorder == "little"
 
 
-@kernel(inline=True)
-def _eight(words, i):
-    """The eight bytes from place `i` on, the first one lowest."""
-    shift = (np.uint64(i) & _U7) * _U8
-    word = words[i >> 3]
-    return word if shift == _U0 else word >> shift | words[(i >> 3) + 1] << (_U64 - shift)
+@intrinsic
+def _eight(typing: Any, data: Any, i: Any) -> Any:
+    """The eight bytes from place `i` on, which must all be there, the first one lowest."""
+
+    def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        word = ir.IntType(64)
+        bytes_ = context.make_array(sig.args[0])(context, builder, args[0])
+        return builder.load(builder.bitcast(builder.gep(bytes_.data, [args[1]]), word.as_pointer()), align=1)
+
+    return types.uint64(data, types.int64), generate
 
 
 @kernel(inline=True)
@@ -327,10 +343,10 @@ def _value_of_eight(eight):
 
 
 @kernel(inline=True)
-def _digits(data, words, i, digits, n_digits):
-    """Read on the digits of a number: where they end, all of them as a number, and how many of them count."""
+def _digits(data, i, digits):
+    """Read on the digits of a number: where they end, and all of them as a number."""
     while _LITTLE:
-        eight = _eight(words, i)
+        eight = _eight(data, i)
         apart = eight ^ _ZEROS
         other = ((apart & _LOW_SEVEN) + _TO_EIGHTY | apart) & _HIGHEST  # set where there is no digit
         n = 8
@@ -341,24 +357,24 @@ def _digits(data, words, i, digits, n_digits):
                 break
             spare = np.uint64(8 * (8 - n))
             eight = eight << spare | _ZEROS >> (_U64 - spare)  # with zeros before what there is
-        value = _value_of_eight(eight)
-        if digits == _U0:
-            n_digits += 8
-            limit = _TEN_MILLION
-            while value < limit:
-                limit //= _TEN
-                n_digits -= 1
-        else:
-            n_digits += n
-        digits = digits * _TENS[n] + value
+        digits = digits * _TENS[n] + _value_of_eight(eight)
         i += n
         if n < 8:
             break
     while not _LITTLE and 48 <= data[i] <= 57:
         digits = digits * _TEN + np.uint64(data[i]) - np.uint64(48)
-        n_digits += digits != _U0
         i += 1
-    return i, digits, n_digits
+    return i, digits
+
+
+@kernel(inline=False)
+def _leading_places(data, i):
+    """How many digits of the number at place `i` are zeros before all others."""
+    n = 0
+    while data[i] == 48 or data[i] == 46:
+        n += data[i] == 48
+        i += 1
+    return n
 
 
 _NAN = np.array([np.nan]).view(np.uint64)[0]
@@ -366,21 +382,21 @@ _SIGN = np.uint64(1 << 63)
 
 
 @kernel(inline=True)
-def _number(data, words, i, powers):
+def _number(data, i, powers):
     """The bits of the number that begins at place `i`, whether they are certain, and where it ends."""
     negative = data[i] == 45
     if negative or data[i] == 43:
         i += 1
     q = np.int64(0)
     start = i
-    i, digits, n_digits = _digits(data, words, i, _U0, 0)
+    i, digits = _digits(data, i, _U0)
     n_places = i - start
     if data[i] == 46:
         point = i + 1
-        i, digits, n_digits = _digits(data, words, point, digits, n_digits)
+        i, digits = _digits(data, point, digits)
         q = point - i
         n_places -= q
-    certain = n_places > 0 and n_digits <= 19
+    certain = n_places > 0 and (n_places <= 19 or n_places - _leading_places(data, start) <= 19)
     if data[i] == 101 or data[i] == 69:
         i += 1
         downward = data[i] == 45
@@ -398,7 +414,7 @@ def _number(data, words, i, powers):
 
 
 @kernel(inline=True)
-def _parse(data, words, i, stop, powers, missing):
+def _parse(data, i, stop, powers, missing):
     """The bits of the number that stands in data[i:stop], and whether it is one for certain.
 
     `missing` says how missing values are written: 0 as CSV files have them, 1 by ? alone, 2 not at all.
@@ -424,7 +440,7 @@ def _parse(data, words, i, stop, powers, missing):
             return _NAN, True
     if length == 0:
         return _U0, False
-    bits, certain, end = _number(data, words, i, powers)
+    bits, certain, end = _number(data, i, powers)
     return bits, certain and end == stop
 
 
@@ -453,12 +469,11 @@ def numbers(data, starts, ends, columns, missing, powers, bits, clear):
     int
         How many are not clear.
     """
-    words = data[: len(data) // 8 * 8].view(np.uint64)
     unclear = 0
     for row in range(len(bits)):
         for k in range(len(columns)):
             j = columns[k]
-            value, certain = _parse(data, words, np.int64(starts[row, j]), np.int64(ends[row, j]), powers, missing)
+            value, certain = _parse(data, np.int64(starts[row, j]), np.int64(ends[row, j]), powers, missing)
             bits[row, k] = value
             clear[row, k] = CLEAR if certain else UNCLEAR
             if not certain:
@@ -489,7 +504,6 @@ def plain(data, begin, end, dialect, target, powers, X, y, rows):
         Number of rows, the place up to which the text has been dealt with, and the lines until there. It stops short
         of `end` where a row is not complete or not clear: that is left to :func:`split`.
     """
-    words = data[: len(data) // 8 * 8].view(np.uint64)
     delimiter, quote, other_quote = dialect[0], dialect[1], dialect[2]
     missing = dialect[5]
     last = X.shape[1]
@@ -499,7 +513,7 @@ def plain(data, begin, end, dialect, target, powers, X, y, rows):
         row_begin = i
         for j in range(last + 1):
             start = i
-            value, certain, i = _number(data, words, i, powers)
+            value, certain, i = _number(data, i, powers)
             wanted = delimiter if j < last else _LF
             if not certain or data[i] != wanted:
                 i = start
@@ -509,7 +523,7 @@ def plain(data, begin, end, dialect, target, powers, X, y, rows):
                     return n, row_begin, line
                 if (data[i] == delimiter) != (j < last):
                     return n, row_begin, line
-                value, certain = _parse(data, words, start, i, powers, missing)
+                value, certain = _parse(data, start, i, powers, missing)
                 if not certain or (data[i] == _CR and i + 1 == end):
                     return n, row_begin, line
                 if data[i] == _CR and data[i + 1] == _LF:
@@ -622,7 +636,6 @@ def pairs(data, begin, end, final, powers, labels, pointers, indices, values, ro
     tuple
         As of :func:`split`.
     """
-    words = data[: len(data) // 8 * 8].view(np.uint64)
     n = n_troubles = line = 0
     used = 0
     i = begin
@@ -658,7 +671,7 @@ def pairs(data, begin, end, final, powers, labels, pointers, indices, values, ro
                     colon = i
                 i += 1
             if token == 0:
-                bits, certain = _parse(data, words, start, i, powers, 2)
+                bits, certain = _parse(data, start, i, powers, 2)
                 labels[n] = bits
                 if not certain:
                     wrong = start
@@ -676,7 +689,7 @@ def pairs(data, begin, end, final, powers, labels, pointers, indices, values, ro
                 while k < colon and 48 <= data[k] <= 57 and k - start < 10:
                     index = index * 10 + np.int64(data[k]) - 48
                     k += 1
-                bits, certain = _parse(data, words, colon + 1, i, powers, 2)
+                bits, certain = _parse(data, colon + 1, i, powers, 2)
                 if colon <= start or k != colon or not certain or index <= last:
                     wrong = start
                 else:
