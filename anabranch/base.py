@@ -38,6 +38,7 @@ __all__ = [
 
 
 _FEW = 20  # classes
+_WITHOUT_ARRAYS = frozenset({type(None), bool, int, float, str})  # most of what there is
 _ONE = np.ones(1)
 _ONES = np.ones(10_000)  # weights of most chunks; never written to
 
@@ -53,6 +54,8 @@ def _unmasked(values: Any, name: str) -> Any:
 
 def arrays_within(value: Any, seen: set[int] | None = None) -> Iterator[NDArray[Any]]:
     """Every distinct array that a value or what it is made of owns."""
+    if type(value) in _WITHOUT_ARRAYS:
+        return
     seen = set() if seen is None else seen
     if id(value) in seen:
         return
