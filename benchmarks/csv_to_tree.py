@@ -107,7 +107,7 @@ def moa_jar() -> str:
 def main() -> int:
     parser = harness.options(__doc__)
     parser.add_argument("--peers", nargs="*", choices=("moa", "river"), default=["moa", "river"])
-    parser.add_argument("--rows", type=int, default=2_000_000, metavar="N", help="rows for us and for MOA")
+    parser.add_argument("--rows", type=int, default=5_000_000, metavar="N", help="rows for us and for MOA")
     parser.add_argument("--river-rows", type=int, default=200_000, metavar="N", help="rows for River")
     parser.add_argument("--repeat", type=int, default=5, metavar="N", help="rounds (default: 5)")
     parser.add_argument("--river-repeat", type=int, default=2, metavar="N", help="rounds with River (default: 2)")

@@ -133,7 +133,7 @@ def resampling(rows: Any, report: harness.Report, settings: argparse.Namespace) 
         report.keep(f"{what}: G-mean", {c.name: c.scores for c in contestants})
         report.at_least(
             f"{what}: G-mean less stream-learn's ({difference:+.2f} points), in standard errors",
-            difference / error,
+            difference / error if error else float(np.sign(difference)) * np.inf if difference else 0.0,
             -2.5,
             "",
         )
