@@ -52,6 +52,14 @@ def _unmasked(values: Any, name: str) -> Any:
     return np.asarray(values)
 
 
+def _encoded(labels: Vocabulary, targets: NDArray[Any]) -> tuple[Codes, Vocabulary]:
+    """Labels as codes, and all labels known by then; ValueError if one is missing."""
+    codes, labels = labels.encode(targets)
+    if targets.dtype.kind not in "biu" and codes.min() < 0:  # whole numbers are never missing
+        raise ValueError(f"Input y contains NaN or None (row {int(codes.argmin())}): every row needs a label.")
+    return codes, labels
+
+
 def arrays_within(value: Any, seen: set[int] | None = None) -> Iterator[NDArray[Any]]:
     """Every distinct array that a value or what it is made of owns."""
     if type(value) in _WITHOUT_ARRAYS:
@@ -520,9 +528,7 @@ class BatchClassifier(Classifier):
         """
         fresh = type(self)(**self.get_params(deep=False))
         rows, targets, weights, schema = fresh._encode_chunk(X, y, sample_weight)
-        codes, labels = Vocabulary(fresh._distinct(targets)).encode(targets)
-        if targets.dtype.kind not in "biu" and codes.min() < 0:
-            raise ValueError(f"Input y contains NaN or None (row {int(codes.argmin())}): every row needs a label.")
+        codes, labels = _encoded(Vocabulary(fresh._distinct(targets)), targets)
         there = weights > 0.0
         if not there.all():
             if not there.any():
@@ -701,9 +707,7 @@ class StreamClassifier(Classifier, StreamLearner):
             announced = max(announced, len(labels))
         known = len(labels)
         rows, targets, weights, schema = self._encode_chunk(X, y, sample_weight)
-        codes, labels = labels.encode(targets)
-        if targets.dtype.kind not in "biu" and codes.min() < 0:
-            raise ValueError(f"Input y contains NaN or None (row {int(codes.argmin())}): every row needs a label.")
+        codes, labels = _encoded(labels, targets)
         if self._schema is None:
             self._begin()
         self._schema, self._labels, self._n_announced = schema, labels, announced

@@ -130,10 +130,12 @@ def resampling(rows: Any, report: harness.Report, settings: argparse.Namespace) 
         report.at_least(f"{what}: rows/s, against stream-learn", results[ours].speed_against(results[theirs]), 3)
         difference = results[ours].score - results[alike].score
         error = float(np.sqrt(sum(np.var(c.scores, ddof=1) / SEEDS for c in (ours, alike))))
+        with np.errstate(divide="ignore", invalid="ignore"):  # where all G-means are 0, so is the difference
+            errors = float(np.nan_to_num(np.float64(difference) / error))
         report.keep(f"{what}: G-mean", {c.name: c.scores for c in contestants})
         report.at_least(
             f"{what}: G-mean less stream-learn's ({difference:+.2f} points), in standard errors",
-            difference / error if error else float(np.sign(difference)) * np.inf if difference else 0.0,
+            errors,
             -2.5,
             "",
         )

@@ -213,7 +213,9 @@ class HaphazardClassifier(ModeClassifier, StreamClassifier):
     # ------------------------------------------------------------------------------------ learning
 
     def _learn_classes(self, X: Any, y: Codes, w: Floats, mode: int) -> Floats:
-        return np.vstack([self._learn_rows(X, y[part], w[part], mode) for part, X in _written_out(X)])
+        if isinstance(X, np.ndarray):
+            return self._learn_rows(X, y, w, mode)
+        return np.vstack([self._learn_rows(rows, y[part], w[part], mode) for part, rows in _written_out(X)])
 
     def _learn_rows(self, X: Floats, y: Codes, w: Floats, mode: int) -> Floats:
         k, before = self._arrays[0].shape
@@ -239,7 +241,9 @@ class HaphazardClassifier(ModeClassifier, StreamClassifier):
 
     def _class_scores(self, X: Any) -> Floats:
         """Scores of rows; a single one for up to two classes."""
-        return np.vstack([self._scores(X) for _, X in _written_out(X)])
+        if isinstance(X, np.ndarray):
+            return self._scores(X)
+        return np.vstack([self._scores(rows) for _, rows in _written_out(X)])
 
     def _scores(self, X: Floats) -> Floats:
         model = Model(*self._arrays)
@@ -310,13 +314,10 @@ class HaphazardClassifier(ModeClassifier, StreamClassifier):
 
 
 def _written_out(X: Any) -> Iterator[tuple[slice, Floats]]:
-    """Rows as an array: sparse ones a part after the other, for each of which all values fit into some memory.
+    """Sparse rows as arrays: a part after the other, for each of which all values fit into some memory.
 
     What is not stored is 0, and that is there: learners of presence have to go over all columns in any case.
     """
-    if isinstance(X, np.ndarray):
-        yield slice(None), X
-        return
     n, width = X.shape
     size = max(1, _MOST_VALUES // max(1, width))
     for start in range(0, max(n, 1), size):

@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 from numba.np import arrayobj
 from numpy.typing import NDArray
 
-__all__ = ["Bundle", "matrix", "table_at", "vector"]
+__all__ = ["Bundle", "array_at", "matrix", "table_at", "vector"]
 
 
 class Bundle:
@@ -68,6 +68,23 @@ def _address(array: NDArray[Any]) -> int:
     return array.__array_interface__["data"][0]  # type: ignore[no-any-return]
 
 
+def array_at(context: Any, builder: Any, array: Any, address: Any, shape: Sequence[Any]) -> Any:
+    """Code for an array of a type whose numbers lie at an address; whoever calls keeps them alive, nobody counts."""
+    kind = context.get_data_type(array.dtype)
+    size = context.get_constant(types.intp, context.get_abi_sizeof(kind))
+    strides = [builder.mul(shape[1], size), size] if len(shape) == 2 else [size]
+    result = context.make_array(array)(context, builder)
+    arrayobj.populate_array(
+        result,
+        data=builder.inttoptr(address, kind.as_pointer()),
+        shape=cgutils.pack_array(builder, shape),
+        strides=cgutils.pack_array(builder, strides),
+        itemsize=size,
+        meminfo=None,
+    )
+    return result._getvalue()
+
+
 def _array(table: Any, kind: Any, dimensions: int) -> Any:
     """Type and code of an array whose address, length and width stand in a row of a table."""
     array = types.Array(kind.dtype, dimensions, "C")
@@ -79,18 +96,7 @@ def _array(table: Any, kind: Any, dimensions: int) -> Any:
             builder.load(builder.gep(bundle.data, [builder.add(row, ir.Constant(row.type, entry))]))
             for entry in range(1 + dimensions)
         )
-        size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
-        strides = [builder.mul(shape[1], size), size] if dimensions == 2 else [size]
-        result = context.make_array(array)(context, builder)
-        arrayobj.populate_array(
-            result,
-            data=builder.inttoptr(address, context.get_data_type(kind.dtype).as_pointer()),
-            shape=cgutils.pack_array(builder, shape),
-            strides=cgutils.pack_array(builder, strides),
-            itemsize=size,
-            meminfo=None,  # nothing to count: the bundle keeps the arrays alive
-        )
-        return result._getvalue()
+        return array_at(context, builder, array, address, shape)
 
     return array(table, types.intp, kind), generate
 
@@ -101,17 +107,8 @@ def table_at(typing: Any, address: Any) -> Any:
     table = types.Array(types.int64, 2, "C")
 
     def generate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        none, width, size = (context.get_constant(types.intp, value) for value in (0, 3, 8))
-        result = context.make_array(table)(context, builder)
-        arrayobj.populate_array(
-            result,
-            data=builder.inttoptr(args[0], context.get_data_type(types.int64).as_pointer()),
-            shape=cgutils.pack_array(builder, [none, width]),  # nobody asks how many rows there are
-            strides=cgutils.pack_array(builder, [builder.mul(width, size), size]),
-            itemsize=size,
-            meminfo=None,
-        )
-        return result._getvalue()
+        shape = [context.get_constant(types.intp, length) for length in (0, 3)]  # nobody asks how many rows there are
+        return array_at(context, builder, table, args[0], shape)
 
     return table(types.int64), generate
 

@@ -14,11 +14,11 @@ from types import MethodType
 
 import numpy as np
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic
-from numba.np import arrayobj
 
 from anabranch.kernels import kernel
+from anabranch.kernels.bundle import array_at
+from anabranch.kernels.pointer import compiled
 
 ADWIN, DDM, EDDM, DDM_OCI, HDDM_A, HDDM_W, PAGE_HINKLEY, KSWIN = range(8)
 
@@ -634,18 +634,7 @@ def _at(typing, address, size, kind):
     array = types.Array(kind.dtype, 1, "C")
 
     def generate(context, builder, sig, args):
-        data = context.get_data_type(kind.dtype)
-        width = context.get_constant(types.intp, context.get_abi_sizeof(data))
-        result = context.make_array(array)(context, builder)
-        arrayobj.populate_array(
-            result,
-            data=builder.inttoptr(args[0], data.as_pointer()),
-            shape=cgutils.pack_array(builder, [args[1]]),
-            strides=cgutils.pack_array(builder, [width]),
-            itemsize=width,
-            meminfo=None,
-        )
-        return result._getvalue()
+        return array_at(context, builder, array, args[0], [args[1]])
 
     return array(types.intp, types.intp, kind), generate
 
@@ -662,9 +651,6 @@ def _one(table, value):
     return step(places[0], settings, _at(places[3], places[4], np.float64), value)
 
 
-_ONE_TYPES = (types.float64, types.float64)
-
-
 class One:
     """Calls :func:`step` with plain numbers, one at a time, as quickly as Python can call.
 
@@ -679,7 +665,6 @@ class One:
         self.state = state
         self._settings = settings
         self._table = np.array([kind, settings.ctypes.data, settings.size, state.ctypes.data, state.size], np.int64)
-        _one.compile(_ONE_TYPES)
         # To look at an array takes numba some 60 ns, at a whole number 25, at a float next to nothing; floats hold
         # addresses exactly. And a method is called faster than a partial.
-        self.call = MethodType(_one.overloads[_ONE_TYPES].entry_point, float(self._table.ctypes.data))
+        self.call = MethodType(compiled(_one, 0.0, 0.0).entry_point, float(self._table.ctypes.data))

@@ -14,7 +14,14 @@ from numba.core import cgutils, types
 from numba.core.types import unliteral  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 
-__all__ = ["address", "call"]
+__all__ = ["address", "call", "compiled"]
+
+
+def compiled(kernel: Any, *arguments: Any) -> Any:
+    """Compile a kernel for arguments of such types; what numba keeps of it."""
+    signature = tuple(typeof(argument) for argument in arguments)
+    kernel.compile(signature)
+    return kernel.overloads[signature]
 
 
 def address(kernel: Any, *arguments: Any) -> int:
@@ -32,9 +39,7 @@ def address(kernel: Any, *arguments: Any) -> int:
     int
         For :func:`call`, as long as the process lives.
     """
-    signature = tuple(typeof(argument) for argument in arguments)
-    kernel.compile(signature)
-    form = kernel.overloads[signature]
+    form = compiled(kernel, *arguments)
     assert form.signature.return_type == types.int64
     return int(form.library.get_pointer_to_function(form.fndesc.llvm_func_name))
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 from functools import cache, partial
 
 import numpy as np
-from numba import typeof
 
 from anabranch.kernels import kernel
 from anabranch.kernels.bundle import table_at
 from anabranch.kernels.checks import scale
 from anabranch.kernels.forest import functions
-from anabranch.kernels.pointer import call
+from anabranch.kernels.pointer import call, compiled
 
 
 @cache
@@ -34,15 +33,9 @@ def for_trees(kind):
     learns, votes = functions(kind)
     row = np.zeros((1, 1))
     return (
-        partial(_compiled(learn, 0, 0, row, 0, 0.0), learns),
-        partial(_compiled(best_class, 0, 0, row, 0), votes),
+        partial(compiled(learn, 0, 0, row, 0, 0.0).entry_point, learns),
+        partial(compiled(best_class, 0, 0, row, 0).entry_point, votes),
     )
-
-
-def _compiled(function, *arguments):
-    signature = tuple(map(typeof, arguments))
-    function.compile(signature)
-    return function.overloads[signature].entry_point
 
 
 @kernel

@@ -226,7 +226,6 @@ def split(data, begin, end, final, n_columns, dialect, starts, ends, kinds, rows
 
 _U0, _U1, _U3, _U9, _U32, _U63 = (np.uint64(value) for value in (0, 1, 3, 9, 32, 63))
 _TEN = np.uint64(10)
-_LOW = np.uint64(0xFFFFFFFF)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _NINE_BITS = np.uint64(0x1FF)
 _HIDDEN = np.uint64(1 << 52)
@@ -316,7 +315,7 @@ _LOWEST = np.uint64(0x0101010101010101)
 _BYTES_0_4 = np.uint64(0x000000FF000000FF)
 _TENS_EVEN = np.uint64((10**6 << 32) + 100)
 _TENS_ODD = np.uint64((10**4 << 32) + 1)
-_U7, _U8, _U16, _U56, _U64 = (np.uint64(value) for value in (7, 8, 16, 56, 64))
+_U8, _U16, _U56, _U64 = (np.uint64(value) for value in (8, 16, 56, 64))
 _TENS = np.array([10**n for n in range(9)], np.uint64)
 _LITTLE = sys.byteorder == "little"
 
