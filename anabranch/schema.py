@@ -311,15 +311,14 @@ class Schema:
             Dates, nested values; sparse rows where they are not taken, or where columns are nominal.
         """
         if (
-            type(X) is np.ndarray
+            self._as_it_is
+            and type(X) is np.ndarray
             and X.dtype == np.float64
             and X.ndim == 2
-            and X.flags.c_contiguous
+            and X.flags.carray
             and X.shape[1] == self.width
             and X.shape[0] > 0
-            and self._as_it_is
         ):
-            X = _writable(X)
             self._refuse_infinite(X)
             return X, self
         if hasattr(X, "toarray") and hasattr(X, "nnz"):  # before dicts: one sparse format is one

@@ -39,7 +39,8 @@ from anabranch.kernels.vector import (
 FEATURE, BRANCHES, CHILD, ROWS = 0, 1, 2, 3
 # FEATURE of a leaf: it learns, or was deactivated to save memory.
 ACTIVE, INACTIVE = -1, -2
-# BRANCHES of an inner node: "x <= threshold", "x = threshold", or else the number of branches, one per value.
+# BRANCHES of an inner node: "x <= threshold", "x = threshold", or else the number of branches, one per value. A leaf's
+# is -1.
 NUMERIC, EQUALS = 0, 1
 # Columns of node_floats. Class c's weight stands in column COUNTS + c. SEEN is the weight that came by, with
 # what the split that made the node estimated for it; SINCE is the weight since the last attempt to split; NB_LEAD is
@@ -199,8 +200,15 @@ def _route(node_ints, node_floats, extra, X, i, gaps, path):
 
     The last of them is a leaf, or an inner node that has no branch for the row's value.
     """
-    node = 0
-    depth = 0
+    path[0] = 0
+    depth = 1
+    at = np.uint64(0)  # an index that numba knows is not negative
+    while not gaps and node_ints[at, BRANCHES] == NUMERIC:  # most ways are nothing else
+        x = X[np.uint64(i), np.uint64(node_ints[at, FEATURE])]
+        at = np.uint64(node_ints[at, CHILD]) + np.uint64(1 if x > node_floats[at, THRESHOLD] else 0)
+        path[depth] = at
+        depth += 1
+    node = _next(node_ints, node_floats, extra, X, i, gaps, at)
     while node >= 0:
         path[depth] = node
         depth += 1
@@ -423,13 +431,18 @@ def _uses_bayes(node_ints, node_floats, options, node):
 
 
 @kernel(inline=True)
-def _vote(node_floats, node, best, scores, votes, i):
-    """Write a node's votes: naive Bayes' if ``best`` >= 0, else its class weights."""
+def _vote(node_floats, node, uses_bayes, best, scores, votes, i):
+    """Write a node's votes: naive Bayes' if that is to be used and has a ``best`` class, else its class weights."""
+    i = np.uint64(i)
     k = min(node_floats.shape[1] - COUNTS, votes.shape[1])
-    for c in range(k):
-        if best >= 0:
-            votes[i, c] = 1.0 if c == best else math.exp(scores[c] - scores[best])
-        else:
+    if uses_bayes and best >= 0:
+        # No class is asked whether it is the best: the processor would have to guess, and would often be wrong.
+        for c in range(k - 1):
+            other = np.uint64(c + (1 if c >= best else 0))
+            votes[i, other] = math.exp(scores[other] - scores[np.uint64(best)])
+        votes[i, np.uint64(best)] = 1.0
+    else:
+        for c in range(k):
             votes[i, c] = node_floats[node, COUNTS + c]
 
 
@@ -446,11 +459,12 @@ def _vote_rows(start, stop, X, votes, x, scores, products, node_ints, node_float
 @kernel(inline=False)
 def _vote_at(node, i, X, votes, x, gaps, scores, products, node_ints, node_floats, moments, slots, numeric, cells, meta,
              options):
+    uses_bayes = _uses_bayes(node_ints, node_floats, options, node)
     best = -1
-    if _uses_bayes(node_ints, node_floats, options, node):
+    if uses_bayes:
         best = _bayes(node_ints, node_floats, moments, slots, numeric, cells, meta, node, X, i, x, gaps, scores,
                       products)
-    _vote(node_floats, node, best, scores, votes, i)
+    _vote(node_floats, node, uses_bayes, best, scores, votes, i)
 
 
 @kernel
@@ -677,7 +691,7 @@ def _describe(node_ints, moments, ranges, numeric, origin, meta, leaf, j, gaussi
         if r >= 0:
             weight = moments[r, WEIGHT] - (moments[r, MEANS + 3 * n + j] if meta[MISSING_KEPT] else 0.0)
         if weight <= 0.0:
-            gaussians[0, c] = 0.0
+            gaussians[:, c] = 0.0
             continue
         squares = moments[r, MEANS + 2 * n + j]
         gaussians[0, c] = weight
@@ -709,28 +723,26 @@ _NORMAL_CDF = _taylor_of_normal_cdf()
 
 @kernel(inline=True)
 def _normal_cdf(z):
-    """Share of a standard normal distribution below z."""
-    if not -_FARTHEST < z < _FARTHEST:
-        return 0.5 * math.erfc(-z / math.sqrt(2.0))
-    place = (z + _FARTHEST) * _PER_UNIT
+    """Share of a standard normal distribution below z; of NaN, as of what is far above, all."""
+    inside = -_FARTHEST < z < _FARTHEST
+    place = (z + _FARTHEST) * _PER_UNIT if inside else 0.0
     cell = np.uint64(place)
     d = (place - (cell + 0.5)) / _PER_UNIT
     result = _NORMAL_CDF[cell, _TERMS - 1]
     for n in range(_TERMS - 2, -1, -1):
         result = result * d + _NORMAL_CDF[cell, n]
-    return min(result, 1.0)
+    if inside:
+        return min(result, 1.0)
+    return 0.0 if z < 0.0 else 1.0
 
 
 @kernel(inline=True)
 def _weight_below(gaussians, c, point):
-    """Estimate the weight of class c below a point."""
+    """Estimate the weight of class c below a point; without a branch, since where points lie nobody can guess."""
     weight = gaussians[0, c]
-    if weight <= 0.0 or point < gaussians[3, c]:
-        return 0.0
-    if point >= gaussians[4, c]:
-        return weight
-    z = (point - gaussians[1, c]) * gaussians[2, c]
-    return weight * _normal_cdf(z) if z == z else weight
+    share = _normal_cdf((point - gaussians[1, c]) * gaussians[2, c])
+    share = 0.0 if point < gaussians[3, c] else share
+    return weight * (1.0 if point >= gaussians[4, c] else share)
 
 
 @kernel(inline=True)
@@ -797,9 +809,10 @@ def _best_point(node_ints, moments, ranges, numeric, origin, meta, options, leaf
             left = 0.0
             for c in range(k):
                 left += below[c, lane]
-            if low < point < high and enough < left < weight - enough and below[k, lane] > best:
-                best = below[k, lane]
-                best_point = point
+            allowed = (low < point) & (point < high) & (enough < left) & (left < weight - enough)
+            better = allowed & (below[k, lane] > best)
+            best = below[k, lane] if better else best
+            best_point = point if better else best_point
     return best, best_point
 
 
@@ -1140,7 +1153,7 @@ def _widest(cells, options):
     return widest
 
 
-@kernel(inline=True)
+@kernel(inline=False)
 def _needed(node_ints, node_floats, moments, extra, slots, numeric, cells, meta, options, X, i, y, gaps, node, w):
     """What row i could need that is not there; NEED_NOTHING if it can be learned."""
     need = _needed_by_row(slots, numeric, cells, meta, X, i, gaps)
@@ -1182,21 +1195,6 @@ def _grow_late_branch(node_ints, node_floats, extra, dropped, meta, node, value)
 
 
 @kernel(inline=True)
-def _learn_at(node_ints, node_floats, moments, ranges, dropped, slots, numeric, cells, origin, meta, options, leaf,
-              X, i, y, w, x, gaps):
-    """Add row i to the statistics of an active leaf."""
-    r = node_ints[leaf, ROWS + y]
-    if r < 0:
-        if _pool_is_empty(moments, meta):
-            _enforce(node_ints, node_floats, moments, dropped, meta, moments.shape[0], leaf, y)
-            if node_ints[leaf, FEATURE] == INACTIVE:
-                return
-        r = _new_row(node_ints, moments, meta, leaf, y)
-    _update_row(node_floats, moments, ranges, slots, numeric, cells, origin, meta, options[LEAF_KIND] != MAJORITY, r,
-                leaf, X, i, y, w, x)
-
-
-@kernel(inline=True)
 def _update_row(node_floats, moments, ranges, slots, numeric, cells, origin, meta, predicts, r, leaf, X, i, y, w, x):
     """Add row i to statistics row ``r`` of a leaf; ``predicts``: naive Bayes may ask for it."""
     if meta[MISSING_KEPT]:
@@ -1210,6 +1208,75 @@ def _update_row(node_floats, moments, ranges, slots, numeric, cells, origin, met
         _update_cells(moments, slots, cells, r, X, i, w)
 
 
+@kernel(inline=False)
+def _learn_unusual(table, X, i, c, weight, x, gaps, path, depth, node, bayes):
+    """Learn row i where more may happen than that a leaf's statistics take it in; returns the node it is learned at.
+
+    Its leaf may have to begin, or to do without, statistics for its class; the leaf's grace period may end; and its
+    way may have no branch for its value.
+    """
+    t = tree_at(table)
+    node_ints, node_floats, moments, ranges, dropped = t.node_ints, t.node_floats, t.moments, t.ranges, t.dropped
+    slots, numeric, cells, origin, meta, options = t.slots, t.numeric, t.cells, t.origin, t.meta, t.options
+    meta[N_SEEN] += 1
+    meta[N_CLASSES] = max(meta[N_CLASSES], c + 1)
+    _note_origin(origin, numeric, x)
+    _let_see(node_floats, path, depth, weight)
+    if node_ints[node, FEATURE] >= 0:
+        inner = node
+        node = _grow_late_branch(node_ints, node_floats, t.extra, dropped, meta, inner, X[i, node_ints[inner, FEATURE]])
+        if node != inner:
+            node_floats[node, SEEN] += weight
+            meta[DEPTH] = max(meta[DEPTH], depth)
+    elif node_ints[node, FEATURE] == ACTIVE and options[LEAF_KIND] == ADAPTIVE:
+        _keep_score(node_floats, node, bayes, c, weight)
+    if node_ints[node, FEATURE] < 0:
+        node_floats[node, COUNTS + c] += weight
+    if node_ints[node, FEATURE] == ACTIVE:
+        node_floats[node, SINCE] += weight
+        r = node_ints[node, ROWS + c]
+        if r < 0:
+            if _pool_is_empty(moments, meta):
+                _enforce(node_ints, node_floats, moments, dropped, meta, moments.shape[0], node, c)
+            if node_ints[node, FEATURE] == ACTIVE:
+                r = _new_row(node_ints, moments, meta, node, c)
+        if r >= 0:
+            _update_row(node_floats, moments, ranges, slots, numeric, cells, origin, meta,
+                        options[LEAF_KIND] != MAJORITY, r, node, X, i, c, weight, x)
+    if node_ints[node, FEATURE] == ACTIVE and node_floats[node, SINCE] >= options[GRACE]:
+        node_floats[node, SINCE] = 0.0
+        if _try_to_split(node_ints, node_floats, moments, ranges, dropped, slots, numeric, cells, origin, t.gains, meta,
+                         options, node):
+            _release(node_ints, moments, meta, node)
+            meta[DEPTH] = max(meta[DEPTH], depth)
+            if meta[N_INACTIVE] > 0:
+                _enforce(node_ints, node_floats, moments, dropped, meta, moments.shape[0], -1, -1)
+    return node
+
+
+@kernel(inline=False)
+def _note_origin(origin, numeric, x):
+    """Keep the first value met of each numeric attribute."""
+    for j in range(numeric.size):
+        if origin[j] != origin[j]:  # NaN: nothing met yet
+            origin[j] = x[j]
+
+
+@kernel(inline=True)
+def _let_see(node_floats, path, depth, weight):
+    """Add a row's weight to what the nodes on its way have seen."""
+    for step in range(depth):
+        node_floats[np.uint64(path[step]), SEEN] += weight
+
+
+@kernel(inline=True)
+def _keep_score(node_floats, node, bayes, c, weight):
+    """Note who got a row right that a leaf is about to learn, naive Bayes or the majority class."""
+    majority = _majority(node_floats, node)
+    guess = bayes if bayes >= 0 else majority
+    node_floats[node, NB_LEAD] += weight * ((guess == c) - (majority == c))
+
+
 @kernel
 def learn(table, start, X, y, w, before, after):
     """Learn rows ``start``.. of a chunk; returns the first row not learned, ``meta[NEED]`` says why.
@@ -1220,7 +1287,7 @@ def learn(table, start, X, y, w, before, after):
     t = tree_at(table)
     node_ints, node_floats, moments, ranges = t.node_ints, t.node_floats, t.moments, t.ranges
     extra, dropped, slots, numeric, cells = t.extra, t.dropped, t.slots, t.numeric, t.cells
-    origin, gains, meta, options = t.origin, t.gains, t.meta, t.options
+    origin, meta, options = t.origin, t.meta, t.options
     k = node_floats.shape[1] - COUNTS
     n = origin.size
     scratch = np.zeros(n + 2 * k)
@@ -1229,69 +1296,57 @@ def learn(table, start, X, y, w, before, after):
     products = scratch[n + k :]
     # A row deepens the tree by one level at most, and every level takes two nodes at least.
     path = np.empty(2 + min(meta[DEPTH] + X.shape[0] - start, node_ints.shape[0] // 2 + 1), np.int64)
-    kind = options[LEAF_KIND]
+    predicts = options[LEAF_KIND] != MAJORITY
+    adaptive = options[LEAF_KIND] == ADAPTIVE
+    plain = cells.shape[0] == 0 and X.shape[1] <= slots.size
     meta[NEED] = NEED_NOTHING
     for i in range(start, X.shape[0]):
-        c = y[i]
-        weight = w[i]
+        # No index is negative. Where that is said, here or by an unsigned type, numba does not make sure each time.
+        c = max(y[np.uint64(i)], 0)
+        weight = w[np.uint64(i)]
         gaps = _gather(slots, numeric, cells, X, i, x)
         depth = _route(node_ints, node_floats, extra, X, i, gaps, path)
-        node = path[depth - 1]
+        node = max(path[np.uint64(depth - 1)], 0)
         learns = weight > 0.0 and (c < k or meta[CLASSES_FIXED] == 0)  # else passed over: no room for its class
         # A row that had to wait for room has voted already: to make room may have cost its leaf the statistics.
         votes_now = before.shape[0] > 0 and not (i == start and meta[HAS_VOTED])
         bayes = -1
         uses_bayes = _uses_bayes(node_ints, node_floats, options, node)
-        adapts = kind == ADAPTIVE and learns and node_ints[node, FEATURE] == ACTIVE
-        if adapts or (votes_now and uses_bayes):
+        if (adaptive and learns and node_ints[node, FEATURE] == ACTIVE) or (votes_now and uses_bayes):
             bayes = _bayes(node_ints, node_floats, moments, slots, numeric, cells, meta, node, X, i, x, gaps, scores,
                            products)
         if votes_now:
-            _vote(node_floats, node, bayes if uses_bayes else -1, scores, before, i)
+            _vote(node_floats, node, uses_bayes, bayes, scores, before, i)
         if learns:
-            need = NEED_CLASSES
-            if c < k:
-                need = _needed(node_ints, node_floats, moments, extra, slots, numeric, cells, meta, options, X, i, c,
-                               gaps, node, weight)
-            if need != NEED_NOTHING:
-                meta[NEED] = need
-                return i
-        meta[HAS_VOTED] = 0
-        if learns:
-            meta[N_SEEN] += 1
-            meta[N_CLASSES] = max(meta[N_CLASSES], c + 1)
-            for j in range(numeric.size if meta[N_SEEN] == 1 or gaps or meta[MISSING_KEPT] else 0):
-                if origin[j] != origin[j]:  # NaN: nothing met yet
-                    origin[j] = x[j]
-            for step in range(depth):
-                node_floats[np.uint64(path[step]), SEEN] += weight  # numba looks for no negative numbers then
-            if node_ints[node, FEATURE] >= 0:
-                inner = node
-                node = _grow_late_branch(node_ints, node_floats, extra, dropped, meta, inner,
-                                         X[i, node_ints[inner, FEATURE]])
-                if node != inner:
-                    node_floats[node, SEEN] += weight
-                    meta[DEPTH] = max(meta[DEPTH], depth)
-            if adapts:
-                majority = _majority(node_floats, node)
-                guess = bayes if bayes >= 0 else majority
-                node_floats[node, NB_LEAD] += weight * ((guess == c) - (majority == c))
-            if node_ints[node, FEATURE] < 0:
+            r = node_ints[node, ROWS + c] if c < k else -1
+            # Most rows are of a class that their leaf keeps statistics of, between two attempts to split it.
+            if (
+                r >= 0
+                and node_floats[node, SINCE] + weight < options[GRACE]
+                and ((plain and not gaps) or _needed_by_row(slots, numeric, cells, meta, X, i, gaps) == NEED_NOTHING)
+            ):
+                meta[N_SEEN] += 1
+                if meta[MISSING_KEPT]:
+                    _note_origin(origin, numeric, x)
+                _let_see(node_floats, path, depth, weight)
+                if adaptive:
+                    _keep_score(node_floats, node, bayes, c, weight)
                 node_floats[node, COUNTS + c] += weight
-            if node_ints[node, FEATURE] == ACTIVE:
                 node_floats[node, SINCE] += weight
-                _learn_at(node_ints, node_floats, moments, ranges, dropped, slots, numeric, cells, origin, meta,
-                          options, node, X, i, c, weight, x, gaps)
-            if node_ints[node, FEATURE] == ACTIVE and node_floats[node, SINCE] >= options[GRACE]:
-                node_floats[node, SINCE] = 0.0
-                if _try_to_split(node_ints, node_floats, moments, ranges, dropped, slots, numeric, cells, origin,
-                                 gains, meta, options, node):
-                    _release(node_ints, moments, meta, node)
-                    meta[DEPTH] = max(meta[DEPTH], depth)
-                    if meta[N_INACTIVE] > 0:
-                        _enforce(node_ints, node_floats, moments, dropped, meta, moments.shape[0], -1, -1)
+                _update_row(node_floats, moments, ranges, slots, numeric, cells, origin, meta, predicts, r, node, X, i,
+                            c, weight, x)
+            else:
+                need = NEED_CLASSES
+                if c < k:
+                    need = _needed(node_ints, node_floats, moments, extra, slots, numeric, cells, meta, options, X, i,
+                                   c, gaps, node, weight)
+                if need != NEED_NOTHING:
+                    meta[NEED] = need
+                    return i
+                node = _learn_unusual(table, X, i, c, weight, x, gaps, path, depth, node, bayes)
             if meta[N_INACTIVE] > 0 and meta[N_SEEN] % int(options[MEMORY_PERIOD]) == 0:
                 _enforce(node_ints, node_floats, moments, dropped, meta, moments.shape[0], -1, -1)
+        meta[HAS_VOTED] = 0
         if after.shape[0] > 0:
             if votes_now and not learns:
                 for other in range(after.shape[1]):

@@ -186,11 +186,11 @@ def _add_vote(node_ints, node_floats, errors, node, choice, scores, place, first
         error = max(errors[node], LEAST_ERROR)
         weight = 1.0 / (error * error)
     if place == 0:
-        _vote(node_floats, node, choice, scores, out, i)
+        _vote(node_floats, node, choice >= 0, choice, scores, out, i)
     else:
         if place == 1:
             _scale(out, i, first)
-        _vote(node_floats, node, choice, scores, own, 0)
+        _vote(node_floats, node, choice >= 0, choice, scores, own, 0)
         _scale(own, 0, weight)
         for c in range(min(own.shape[1], out.shape[1])):
             out[i, c] += own[0, c]

@@ -321,7 +321,7 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         """The arrays as kernels take them."""
         bundle = self._bundle
         if bundle is None or bundle.arrays is not self._tree:
-            bundle = self._bundle = Bundle(self._tree, self._kernels.functions())
+            bundle = self._bundle = Bundle(self._tree, self._kernels.functions(), bundle)
         return bundle
 
     def _table(self) -> NDArray[np.int64]:
@@ -545,24 +545,24 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         ranges = np.zeros((rows, 2 * more), np.float32)
         ranges[:, :n] = t.ranges[:, :n]
         ranges[:, more : more + n] = t.ranges[:, room : room + n]
-        cells = np.zeros((len(t.cells) + len(new_nominal), 3), np.int32)
-        cells[: len(t.cells)] = t.cells
+        origin = _lengthened(t.origin[:n], more, 0.0)
+        origin[n : n + m] = np.nan
+        cells = _lengthened(t.cells, len(t.cells) + len(new_nominal), 0)
         cells[: len(t.cells), kernels.START] += new_end - old_end
         first = width - blocks
         cells[len(t.cells) :, kernels.START] = first + np.arange(len(new_nominal)) * (kernels.CELLS + _FIRST_CELLS)
         cells[len(t.cells) :, kernels.CAPACITY] = _FIRST_CELLS
-        slots = np.zeros(columns, np.int32)
-        slots[:known] = t.slots
+        slots = _lengthened(t.slots, columns, 0)
         slots[new_numeric] = n + np.arange(m)
         slots[new_nominal] = -1 - (len(t.cells) + np.arange(len(new_nominal)))
         self._replace(
             moments=moments,
             ranges=ranges,
             slots=slots,
-            numeric=np.concatenate([t.numeric, new_numeric]).astype(np.int32),
+            numeric=np.concatenate([t.numeric, new_numeric], dtype=np.int32),
             cells=cells,
-            origin=np.concatenate([t.origin[:n], np.full(m, np.nan), np.zeros(more - n - m)]),
-            gains=np.concatenate([t.gains, np.zeros(columns - known)]),
+            origin=origin,
+            gains=_lengthened(t.gains, columns, 0.0),
             dropped=_widened(t.dropped, columns - known, False) if len(t.dropped) else t.dropped,
         )
         t.meta[kernels.MISSING_KEPT] = missing
@@ -672,6 +672,7 @@ def _fit_together(arrays: Any) -> bool:
     numbers = t.node_ints[:used, kernels.ROWS :]
     return bool(
         (feature < d).all()
+        and not (~inner & (branches == kernels.NUMERIC)).any()
         and (child[inner] > np.flatnonzero(inner)).all()  # children come after their parents: no way leads back
         and (child[inner].astype(np.int64) + width[inner] <= used).all()
         and (numbers < rows).all()
@@ -683,9 +684,10 @@ def _fit_together(arrays: Any) -> bool:
 
 def _lengthened(array: NDArray[Any], n: int, fill: Any) -> NDArray[Any]:
     """A copy with ``n`` entries: cut, or filled up."""
-    result = np.full((n, *array.shape[1:]), fill, array.dtype)
     kept = min(n, len(array))
+    result = np.empty((n, *array.shape[1:]), array.dtype)
     result[:kept] = array[:kept]
+    result[kept:] = fill
     return result
 
 
