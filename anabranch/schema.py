@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anabranch import checkpoint
-from anabranch.kernels.checks import LARGEST, MALFORMED, NOT_CANONICAL, first_bad, look_up, sparse_form
+from anabranch.kernels.checks import EMPTY, LARGEST, MALFORMED, NOT_CANONICAL, first_bad, look_up, sparse_form
 
 __all__ = ["Schema", "Vocabulary"]
 
@@ -31,6 +31,7 @@ Codes = NDArray[np.int64]
 _WIDEST_TABLE = 1 << 16
 _LARGEST_EXACT = 1 << 53
 _PLAIN = {float, int}
+_FEW = 16  # new values that are worth a look through all of a chunk
 # Values that a nominal column may have; later ones count as missing, so that a column of names or numbers that
 # never repeat cannot use up the memory.
 MOST_VALUES = 1 << 16
@@ -65,6 +66,21 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.longdouble):
         return float(value)
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _as_whole(array: NDArray[Any]) -> Codes | None:
+    """Numbers or booleans as int64, or None if int64 does not hold them exactly."""
+    if array.dtype.kind not in "biuf":
+        return None
+    if array.dtype == np.int64 and array.flags.carray:
+        return array
+    with np.errstate(invalid="ignore"):
+        whole = np.ascontiguousarray(array.astype(np.int64, copy=not array.flags.writeable))
+    # What int64 does not hold must not come out as another number.
+    exact = np.can_cast(array.dtype, np.int64) or np.array_equal(whole.astype(array.dtype), array)
+    if array.dtype == np.uint64 and exact:
+        exact = not (whole < 0).any()
+    return whole if exact else None
 
 
 def _is_small_whole(value: Any) -> bool:
@@ -144,37 +160,38 @@ class Vocabulary:
         TypeError
             If a value cannot be hashed.
         """
-        if self._table is not None and array.dtype.kind in "biuf":
-            codes = np.empty(array.size, np.int64)
-            exact = True
-            if array.dtype == np.int64 and array.flags.carray:
-                whole = array
-            else:
-                with np.errstate(invalid="ignore"):
-                    whole = np.ascontiguousarray(array.astype(np.int64, copy=not array.flags.writeable))
-                # What int64 does not hold must not come out as another number.
-                exact = np.can_cast(array.dtype, np.int64) or np.array_equal(whole.astype(array.dtype), array)
-                if array.dtype == np.uint64 and exact:
-                    exact = not (whole < 0).any()
-            if exact and look_up(whole, self._low, self._table, codes) < 0:
-                return codes, self
-        index = self.index
+        if self._table is not None or not self.values:
+            whole = _as_whole(array)
+            vocabulary = self
+            # The labels of a first chunk are few, and each costs one look through the chunk.
+            while whole is not None and len(vocabulary) <= len(self) + _FEW:
+                codes = np.empty(array.size, np.int64)
+                table = EMPTY if vocabulary._table is None else vocabulary._table
+                unknown = look_up(whole, vocabulary._low, table, codes)
+                if unknown < 0:
+                    return codes, vocabulary
+                if not grow:
+                    break
+                vocabulary = Vocabulary([*vocabulary.values, array[unknown].item()])
+                if vocabulary._table is None:
+                    break
+        values = array.tolist()
         new: dict[Any, int] = {}
         size = len(self.values)
-        codes = np.empty(array.size, np.int64)
-        for i, value in enumerate(array.tolist()):
-            if isinstance(value, np.generic):
-                value = _plain(value)
-            code = index.get(value)
+        found: list[int | None] = [*map(self.index.get, values)]
+        for i, code in enumerate(found):
             if code is None:
-                if _is_missing(value):
-                    code = -1
-                elif not grow:
-                    code = size
-                else:
-                    code = new.setdefault(value, size + len(new))
-            codes[i] = code
-        return codes, Vocabulary([*self.values, *new]) if new else self
+                value = _plain(values[i])
+                code = self.index.get(value)
+                if code is None:
+                    if _is_missing(value):
+                        code = -1
+                    elif not grow:
+                        code = size
+                    else:
+                        code = new.setdefault(value, size + len(new))
+                found[i] = code
+        return np.array(found, np.int64), Vocabulary([*self.values, *new]) if new else self
 
     def first(self, n: int) -> Vocabulary:
         """The vocabulary of the first ``n`` values."""

@@ -57,9 +57,10 @@ class Bundle:
         before: Bundle | None = None,
     ) -> None:
         self.arrays = arrays
-        known = zip(before.arrays, before.places, strict=True) if before is not None and before.arrays else ()
-        places = {id(array): place for array, place in known}  # they live, so that no other has such an id
-        self.places = [places.get(id(array)) or _place(array) for array in arrays or ()]
+        known: dict[int, tuple[int, ...]] = {}
+        if before is not None and before.arrays is not None:  # they live, so that no other array has such an id
+            known = dict(zip(map(id, before.arrays), before.places, strict=True))
+        self.places: list[tuple[int, ...]] = [known.get(id(array)) or _place(array) for array in arrays or ()]
         self.table = np.array([*self.places, *((function, 0, 0) for function in functions)], np.int64).reshape(-1, 3)
         self.address = _address(self.table)
         self.single: tuple[Callable[..., Any], ...] | None = None
