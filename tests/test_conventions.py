@@ -109,6 +109,11 @@ class Adapter:
             return pd.Series([None] * len(X), index=X.index)
         return pd.Series(self.learner.predict(X), index=X.index)
 
+    @property
+    def _raw_memory_usage(self):
+        """Bytes, as the learner counts them, which a law checks: River's own count follows compiled code into numba."""
+        return self.learner.nbytes
+
 
 class AdaptedRegressor(Adapter, base.MiniBatchRegressor):
     """A regressor, as River sees its own.

@@ -7,7 +7,7 @@ single row, most of the time. A :class:`Bundle` notes where the arrays lie; comp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -38,8 +38,6 @@ class Bundle:
         For ``matrix`` and ``vector``.
     address : int
         Where the table lies, for ``table_at``.
-    single : tuple of callables, or None
-        Room to note, for these arrays, what takes a single row.
     writable : bool
         Whether all arrays may be written to. Compiled code does not ask.
 
@@ -48,7 +46,7 @@ class Bundle:
     A copy, or what comes out of a pickle, is empty: its arrays would be others.
     """
 
-    __slots__ = ("address", "arrays", "places", "single", "table", "writable")
+    __slots__ = ("address", "arrays", "places", "table", "writable")
 
     def __init__(
         self,
@@ -63,7 +61,6 @@ class Bundle:
         self.places: list[tuple[int, ...]] = [known.get(id(array)) or _place(array) for array in arrays or ()]
         self.table = np.array([*self.places, *((function, 0, 0) for function in functions)], np.int64).reshape(-1, 3)
         self.address = _address(self.table)
-        self.single: tuple[Callable[..., Any], ...] | None = None
         self.writable = arrays is not None and all(a.flags.writeable for a in arrays)
 
     def __reduce__(self) -> tuple[Any, ...]:

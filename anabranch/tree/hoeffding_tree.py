@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -263,8 +262,8 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
             bundle = self._bundled()
         if row.shape[1] < tree.slots.size:
             row = self._with_known_columns(row)
-        best_class = (bundle.single or self._taking_single_rows(bundle))[1]
-        return best_class(row, self._n_classes)  # type: ignore[no-any-return]
+        best_class = (_SINGLE_ROWS.get(type(self)) or self._taking_single_rows())[1]
+        return best_class(bundle.address, row, self._n_classes)  # type: ignore[no-any-return]
 
     def _learn_row(self, row: Floats, code: int, w: float) -> None:
         bundle = self._bundle
@@ -273,19 +272,19 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
             or bundle.arrays is not self._tree
             or not bundle.writable
             or (self._n_announced and self._tree.meta[kernels.N_CLASSES] < self._n_announced)
-            or not (bundle.single or self._taking_single_rows(bundle))[0](row, code, float(w))
+            or not (_SINGLE_ROWS.get(type(self)) or self._taking_single_rows())[0](bundle.address, row, code, float(w))
         ):
             super()._learn_row(row, code, w)  # which makes room
 
-    def _taking_single_rows(self, bundle: Bundle) -> tuple[Callable[..., Any], ...]:
+    def _taking_single_rows(self) -> tuple[Callable[..., Any], ...]:
         """What learns and what predicts a single row, for :meth:`_learn_row` and :meth:`_best`."""
         from anabranch.kernels.single_row import for_trees
 
-        learn, best_class = (partial(take, bundle.address) for take in for_trees(self._kernels))
+        learn, best_class = for_trees(self._kernels)
         kind, mine = type(self), HoeffdingTreeClassifier
         usual = kind._learn is mine._learn and kind._run is mine._run  # else a subclass has a way of its own
-        bundle.single = (learn if usual else _learn_nothing), best_class
-        return bundle.single
+        _SINGLE_ROWS[kind] = (learn if usual else _learn_nothing), best_class
+        return _SINGLE_ROWS[kind]
 
     def _test_then_train(self, X: Floats, y: Codes, w: Floats) -> Floats:
         votes = np.zeros((len(X), self._n_classes))
@@ -618,8 +617,12 @@ class HoeffdingTreeClassifier(TreeDrawing, StreamClassifier):
         return nodes
 
 
-def _learn_nothing(row: Floats, code: int, w: float) -> int:
+def _learn_nothing(table: int, row: Floats, code: int, w: float) -> int:
     return 0
+
+
+# Not kept by the trees: who walks through what they are made of would get lost in the compiler's own objects.
+_SINGLE_ROWS: dict[type, tuple[Callable[..., Any], ...]] = {}
 
 
 def _fit_together(arrays: Any) -> bool:
