@@ -30,7 +30,7 @@ class Bundle:
     functions : sequence of int, optional
         Addresses of kernels (see :mod:`anabranch.kernels.pointer`), which come after the arrays.
     before : Bundle, optional
-        One of which most arrays are the same: to ask each where it lies takes microseconds.
+        One whose arrays are the same but for a few: to ask each where it lies takes microseconds.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Bundle:
     A copy, or what comes out of a pickle, is empty: its arrays would be others.
     """
 
-    __slots__ = ("address", "arrays", "places", "table", "writable")
+    __slots__ = ("address", "arrays", "table", "writable")
 
     def __init__(
         self,
@@ -54,14 +54,19 @@ class Bundle:
         functions: Sequence[int] = (),
         before: Bundle | None = None,
     ) -> None:
-        self.arrays = arrays
-        known: dict[int, tuple[int, ...]] = {}
-        if before is not None and before.arrays is not None:  # they live, so that no other array has such an id
-            known = dict(zip(map(id, before.arrays), before.places, strict=True))
-        self.places: list[tuple[int, ...]] = [known.get(id(array)) or _place(array) for array in arrays or ()]
-        self.table = np.array([*self.places, *((function, 0, 0) for function in functions)], np.int64).reshape(-1, 3)
+        self.arrays = arrays = () if arrays is None else arrays
+        self.table = np.zeros((len(arrays) + len(functions), 3), np.int64)
+        known: Sequence[NDArray[Any] | None] = [None] * len(arrays)
+        if before is not None and len(before.table) == len(self.table):
+            known = before.arrays
+            self.table[:] = before.table
+        for place, (array, as_before) in enumerate(zip(arrays, known, strict=True)):
+            if array is not as_before:
+                self.table[place] = _place(array)
+        for place, function in enumerate(functions, len(arrays)):
+            self.table[place, 0] = function
         self.address = _address(self.table)
-        self.writable = arrays is not None and all(a.flags.writeable for a in arrays)
+        self.writable = len(arrays) > 0 and all(array.flags.writeable for array in arrays)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Bundle, ()

@@ -240,7 +240,7 @@ def _gather(slots, numeric, cells, X, i, x):
             sums = sums + values
         rest = total(sums)
         for j in range(whole, numeric.size):
-            x[j] = X[i, j]
+            x[j] = X[np.uint64(i), j]
             rest += x[j]
         return rest != rest
     gaps = False
