@@ -54,10 +54,11 @@ class Bundle:
         functions: Sequence[int] = (),
         before: Bundle | None = None,
     ) -> None:
-        self.arrays = arrays = () if arrays is None else arrays
+        self.arrays = arrays
+        arrays = arrays or ()
         self.table = np.zeros((len(arrays) + len(functions), 3), np.int64)
         known: Sequence[NDArray[Any] | None] = [None] * len(arrays)
-        if before is not None and len(before.table) == len(self.table):
+        if before is not None and before.arrays is not None and len(before.table) == len(self.table):
             known = before.arrays
             self.table[:] = before.table
         for place, (array, as_before) in enumerate(zip(arrays, known, strict=True)):

@@ -733,7 +733,7 @@ def _normal_cdf(z):
         result = result * d + _NORMAL_CDF[cell, n]
     if inside:
         return min(result, 1.0)
-    return 0.0 if z < 0.0 else 1.0
+    return 0.5 * math.erfc(-z / math.sqrt(2.0)) if z == z else 1.0
 
 
 @kernel(inline=True)
