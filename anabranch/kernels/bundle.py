@@ -58,7 +58,7 @@ class Bundle:
         arrays = arrays or ()
         self.table = np.zeros((len(arrays) + len(functions), 3), np.int64)
         known: Sequence[NDArray[Any] | None] = [None] * len(arrays)
-        if before is not None and before.arrays is not None and len(before.table) == len(self.table):
+        if before is not None and before.arrays is not None:
             known = before.arrays
             self.table[:] = before.table
         for place, (array, as_before) in enumerate(zip(arrays, known, strict=True)):

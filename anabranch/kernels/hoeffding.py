@@ -1209,7 +1209,7 @@ def _update_row(node_floats, moments, ranges, slots, numeric, cells, origin, met
 
 
 @kernel(inline=False)
-def _learn_unusual(table, X, i, c, weight, x, gaps, path, depth, node, bayes):
+def _learn_unusual(table, X, i, c, weight, x, path, depth, node, bayes):
     """Learn row i where more may happen than that a leaf's statistics take it in; returns the node it is learned at.
 
     Its leaf may have to begin, or to do without, statistics for its class; the leaf's grace period may end; and its
@@ -1343,7 +1343,7 @@ def learn(table, start, X, y, w, before, after):
                 if need != NEED_NOTHING:
                     meta[NEED] = need
                     return i
-                node = _learn_unusual(table, X, i, c, weight, x, gaps, path, depth, node, bayes)
+                node = _learn_unusual(table, X, i, c, weight, x, path, depth, node, bayes)
             if meta[N_INACTIVE] > 0 and meta[N_SEEN] % int(options[MEMORY_PERIOD]) == 0:
                 _enforce(node_ints, node_floats, moments, dropped, meta, moments.shape[0], -1, -1)
         meta[HAS_VOTED] = 0
